@@ -27,7 +27,7 @@ QUICK: Final[Mapping[str, Any]] = {
     "evaluation.most_instances": 40,
     "evaluation.time_limit_s": 60.0,
 }
-"""Settings of the preset `quick` for families whose size `test` takes more than minutes."""
+"""The preset `quick` of families whose size `test` takes more than minutes."""
 
 
 def content_digest(content: bytes) -> str:
@@ -95,10 +95,10 @@ class Family:
     """A distribution, or a list, of instances in several sizes.
 
     `name` is what users write, such as ``set_covering``, `label` the paper's abbreviation, such as ``SC``.
-    ``generate(source(place), **sizes[size])`` makes one instance; `source` is by default a legacy `RandomState` of its
-    own. The size ``tiny`` is for tests: solved in a second, yet not at the root. ``count(size, split)`` limits the
-    number of instances, ``group(place)`` is the `group` of one. Kept instances depend on the content of the files
-    `data`. `notes` are sentences on the instances' origin; `settings` are settings of the family by preset.
+    ``generate(source(place), **sizes[size])`` makes an instance; `source` is by default `instance_stream`. The size
+    ``tiny`` is for tests: solved in a second, yet not at the root. ``count(size, split)`` limits the number of
+    instances, ``group(place)`` is the `group` of one. Instances are made anew when a file of `data` changes. `notes`
+    are sentences on their origin, `settings` the family's settings by preset.
     """
 
     name: str

@@ -17,7 +17,7 @@ _FAMILIES: Final = """
 """
 
 FAMILIES: Final[Plugins[Family]] = Plugins(
-    "benchmark",
+    "family",
     "bife.families",
     {name: f"bife_core.instances.families.{name}:FAMILY" for name in _FAMILIES.split()},
     lambda plugin: isinstance(plugin, Family),

@@ -100,9 +100,8 @@ def open_folder(
 
     Files of equal content count once. Instances in whose paths the regular expression `groups` has the same match, or
     the same first capture group, are one group, which no split cuts. Groups are ordered by a hash of `seed` and the
-    match, or else the content, which renaming and moving leave alone. Half of them go to test, a sixth each to
-    collection, design and validation; splits of few groups share files. Raises `InstanceError` if no instance can be
-    used, `ConfigError` if `groups` is no regular expression.
+    match, or else the content, whatever files are called. Half go to test, a sixth each to collection, design and
+    validation; splits of few groups share files. Raises `InstanceError` if none can be used, and `ConfigError`.
     """
     group_of = _matcher(groups)
     folder = folder.absolute()

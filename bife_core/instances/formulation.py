@@ -21,7 +21,7 @@ _OF_ROWS: Final = "% of constraints: "
 
 
 def formulation(instances: Sequence[Path]) -> tuple[str, ...]:
-    """Return sentences on instance files of one benchmark, at least one; where they differ, the range is given."""
+    """Return sentences on one or more instance files of a benchmark; where they differ, the range is given."""
     read = [read_model(path) for path in instances]
     shapes = [shape(model) for model in read]
     sense = "minimised"
@@ -58,7 +58,7 @@ def _by_name(shapes: Sequence[dict[str, float]]) -> dict[str, list[float]]:
 
 
 def _span(values: Iterable[float]) -> str:
-    """Return the range of numbers as text."""
+    """Return the least and the greatest number, or the one that all are."""
     ordered = sorted(values)
     low, high = (f"{end:.0f}" if end == round(end) else f"{end:.3g}" for end in (ordered[0], ordered[-1]))
     return low if low == high else f"{low} to {high}"

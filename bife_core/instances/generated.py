@@ -18,15 +18,7 @@ from bife_core.base.errors import ConfigError, InstanceError
 from bife_core.base.files import write_whole
 from bife_core.base.plugins import code_revision
 from bife_core.base.values import digest_of
-from bife_core.instances.base import (
-    Benchmark,
-    Family,
-    Instance,
-    Place,
-    Split,
-    content_digest,
-    digest_of_file,
-)
+from bife_core.instances.base import Benchmark, Family, Instance, Place, Split, content_digest, digest_of_file
 from bife_core.instances.config import FAMILIES, InstancesConfig
 from bife_core.instances.folder import open_folder
 from bife_core.instances.milp import Milp, mps_text
@@ -38,7 +30,7 @@ _REVISION = 2
 
 
 def fetch(directory: Path, stem: str, build: Callable[[], str]) -> tuple[Path, str]:
-    """Return the file ``<stem>.<digest>.mps.gz``, built unless it is sound, and its digest; raises `InstanceError`."""
+    """Return the file ``<stem>.<digest>.mps.gz`` and its digest, built if it is missing or damaged."""
     for path in sorted(directory.glob(f"{stem}.*{_SUFFIX}")):
         digest = path.name.removesuffix(_SUFFIX).removeprefix(f"{stem}.")
         with suppress(OSError, EOFError, zlib.error):
@@ -57,7 +49,7 @@ def fetch(directory: Path, stem: str, build: Callable[[], str]) -> tuple[Path, s
 
 
 def instance_stream(place: Place) -> RandomState:
-    """Return the random stream of an instance: a legacy `RandomState`, whose sequence numpy has frozen."""
+    """Return the random stream of an instance, a legacy `RandomState`: no version of numpy changes its numbers."""
     words = json.dumps([place.family, place.size, place.split, place.index, place.seed]).encode()
     return RandomState(MT19937(SeedSequence(int.from_bytes(hashlib.sha256(words).digest(), "big"))))
 
@@ -127,8 +119,6 @@ def open_benchmark(
 
     Parameters
     ----------
-    config : InstancesConfig
-        Family and size, or a folder of instances.
     cache_dir : Path or str
         Folder of generated instances; created when the first is written.
     progress : callable, optional
@@ -136,10 +126,8 @@ def open_benchmark(
 
     Raises
     ------
-    ConfigError
-        If there is no such family or size, or the groups of a folder are no regular expression.
-    InstanceError
-        If a folder holds no usable instance.
+    ConfigError, InstanceError
+        If there is no such family or size, or `groups` is no regular expression; if a folder has no usable instance.
     """
     if config.folder is not None:
         return open_folder(config.folder, Path(cache_dir).absolute(), config.seed, progress, config.groups)

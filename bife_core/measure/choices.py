@@ -81,7 +81,7 @@ def behaviour_of(chosen: Rows, offsets: Rows) -> str:
 
 
 class Yardstick:
-    """A measure of F_LF with all that it takes from the decisions; raises `DecisionsError` if there is none."""
+    """A measure of F_LF on given decisions; raises `DecisionsError` if there are none."""
 
     def __init__(self, decisions: Decisions, measure: LowMeasure = "accuracy") -> None:
         if len(decisions) == 0:

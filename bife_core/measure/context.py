@@ -30,7 +30,7 @@ _POOLED_S: Final = 0.5
 
 @dataclass(frozen=True)
 class SolveContext:
-    """How, where and, by `over`, until when instances are solved for F_HF; `store` keeps what was solved."""
+    """How and where instances are solved for F_HF; `store` keeps the solves, which end once the time is `over`."""
 
     config: HighFidelityConfig
     solver: SolverConfig
@@ -69,7 +69,7 @@ def solve_each(
 
 
 def misbehaviour(solves: Iterable[Mapping[str, Any]], subject: str = "The rule") -> str | None:
-    """Return what a rule did wrong in all its solves, given by field, as a sentence; RPB's within a budget aside."""
+    """Return a sentence if a rule left too many branchings to SCIP in its solves, given by field, else None."""
     calls, undecided, errors = totals(solves, "calls", "undecided", "rule_errors")
     if (left := undecided + errors) <= _MOST_UNDECIDED * calls:
         return None
@@ -77,13 +77,13 @@ def misbehaviour(solves: Iterable[Mapping[str, Any]], subject: str = "The rule")
 
 
 def totals(solves: Iterable[Mapping[str, Any]], *counters: str) -> list[int]:
-    """Return the sums of counters over solves, given by field; what is missing counts 0."""
+    """Return the sum of each counter over solves, given by field; a missing value counts 0."""
     rows = list(solves)
     return [sum(row.get(counter) or 0 for row in rows) for counter in counters]
 
 
 class Reference(Value):
-    """RPB's solves of the design instances in order, None where it fails (`failures`): what others are measured by."""
+    """RPB's solves of the design instances in order, None where it fails: other methods are measured by them."""
 
     results: tuple[SolveResult | None, ...]
     failures: tuple[str, ...] = ()

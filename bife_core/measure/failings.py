@@ -28,9 +28,8 @@ _ALIKE: Final = 0.8
 def failings(decisions: Decisions, chosen: Rows, names: Sequence[str] = _NAMES) -> tuple[str, ...]:
     """Return how often the rule chose rightly at which depth, and by what its choices differ from strong branching's.
 
-    Choices are compared by their place among all candidates of the node: against each other alone, the right candidate
-    would have less of whatever the rule rewards. `chosen` has a row for each decision, at least one, or -1. A feature
-    with an empty name is not named.
+    Choices are compared by their places among all candidates of the node: beside the rule's alone, the right one has
+    less of whatever the rule rewards. `chosen` has a row for each decision, or -1; unnamed features are left out.
     """
     best = decisions.best
     right = np.asarray((chosen >= 0) & best[chosen])
@@ -58,7 +57,7 @@ def failings(decisions: Decisions, chosen: Rows, names: Sequence[str] = _NAMES) 
 
 
 def contributions(rule: RuleMethod, decisions: Decisions, yardstick: Yardstick) -> tuple[str, ...]:
-    """Return a sentence on what F_LF is without each of a rule's features, those it needs least first, or none."""
+    """Return a sentence, if any, on F_LF without each of a rule's features, those it needs least first."""
     columns, reached = decisions.columns.copy(), dict[int, float]()
     changed = replace(decisions, columns=columns)
     for index in sorted(rule.features):

@@ -57,16 +57,15 @@ class SolveJob(Value):
 
     @property
     def limit_s(self) -> float:
-        """Seconds after which the worker is killed, as far as it had a core to itself."""
+        """Wall seconds after which the worker is killed."""
         return 2.0 * (self.settings.time_limit_s or 86_400.0) + _GRACE_S
 
 
 @dataclass(frozen=True)
 class Solved:
-    """What became of a solve: its result, by the names of instance and method in the job, or why there is none.
+    """The result of a job, under the job's names, or its `failure` and the `cause`, None if that is not known.
 
-    `cause` is what the failure is known to be, `reused` says that the result is stored, and `rpb_failure` is why RPB,
-    where it was asked, has no result on the instance either.
+    `reused` results had been stored. `rpb_failure` is why RPB, where it was tried, fails on the instance too.
     """
 
     job: SolveJob
@@ -89,7 +88,7 @@ class Solved:
 
     @property
     def row(self) -> dict[str, Any]:
-        """The solve by field, which are empty in one without a result."""
+        """The solve by field; without a result most are empty."""
         fields: dict[str, Any] = dict.fromkeys(SolveResult.model_fields) | {"status": MISSING}
         if self.result is not None:
             fields = self.result.model_dump(mode="json")
@@ -99,7 +98,7 @@ class Solved:
 
     @property
     def rules_fault(self) -> str | None:
-        """What the rule did wrong, as a sentence, if anything is known against it."""
+        """What the rule did wrong in a sentence, None if nothing is known."""
         if self.failure is None or self.rpb_failure is not None:
             return None
         message = f"{self.job.instance.name}: {self.failure}"
@@ -140,11 +139,11 @@ def run_solves(
 ) -> list[Solved]:
     """Do the solves that are not in the store, and return what became of all, in order.
 
-    Those of a group are done one right after the other on the same core, after `warm_up_s` CPU seconds of an unmeasured
-    solve in a new worker. A result is stored the moment its worker answers, and found again by the same machine. A
-    failure is not stored: the next run tries again. A solve whose worker is lost is repeated once, with a `note`. Where
-    something other than the rule may have ended the worker, RPB solves the same instance: if the machine fails RPB too,
-    nothing is known of the rule; if not, the rule is tried once more. `progress` is called with (done, of how many).
+    The solves of a group follow each other on one core, after `warm_up_s` CPU seconds of an unmeasured solve in a new
+    worker. A result is stored the moment its worker answers, and found again by the same machine; a failure is not. A
+    solve whose worker is lost is repeated once, with a `note`. Where the rule may not be to blame RPB solves the same
+    instance: if it fails too, nothing is known of the rule, else that is tried once more. `progress` is called with
+    (done, of how many).
 
     Raises `WorkerFailure` if the pool is closed, a call could not be made twice, or the machine fails RPB as well,
     unless `machine_may_fail`; `OutOfTimeError` if solves are left when the time is `over`.
@@ -225,7 +224,7 @@ class _Batch:
             self.store.claims.release(self.claimed)
 
     def _begin(self, group: Sequence[int]) -> list[int]:
-        """Submit those of a group that are not stored and no other claims, and return those that others do."""
+        """Submit a group's solves that are neither stored nor claimed by others; return those that others claim."""
         missing = [place for place in group if place not in self.solved]
         if not missing or self.over():
             return missing

@@ -57,11 +57,11 @@ class Raced(Value):
 class TrialRace:
     """A race of configurations on design instances, the cheapest of which come first.
 
-    Position by position, `usual` are the solves under SCIP's default settings and `costs` what they cost, None where
-    that was not measured; `best` are the costs of the best configuration. Instances `aside` count for none.
-    Where solves are long, a configuration first solves the instance at `middle` for `middle_s`, the middle fidelity:
-    the gap that its dual bound leaves to the best solution known orders configurations as well as whole solves of
-    another instance do (`docs/research/measurements.md`); `gap` is the best's.
+    By position, `usual` are the solves under SCIP's default settings and `costs` their costs, None if not measured,
+    and `best` the costs of the best configuration. Instances `aside` count for none. Where solves are long, the middle
+    fidelity comes first: `middle_s` seconds on the instance at `middle`. The gap that the dual bound leaves to the best
+    solution known orders configurations as well as whole solves of another instance (`docs/research/measurements.md`);
+    `gap` is the best's.
     """
 
     instances: Sequence[Instance]
@@ -138,7 +138,7 @@ class TrialRace:
         return SETTINGS.limit_s(self.best[self.places[0]], self.context.config)
 
     def run(self, method: Method, *, to_the_end: bool = True) -> Raced:
-        """Race a configuration, which wins only `to_the_end`, beyond caps. Raises as `run_solves`, and `RuleError`."""
+        """Race a configuration; only if solved `to_the_end`, without caps, it can win. Raises as `solve_each`."""
         gap, cpu_s = self._screen(method)
         times = gap / self.gap if gap and self.gap else 0.0
         if self.middle is not None and times > BEHIND:
@@ -182,7 +182,7 @@ class TrialRace:
         return geometric_mean([cost / usual for cost, usual in pairs if cost and usual])
 
     def _screen(self, method: Method) -> tuple[float | None, float]:
-        """Return the gap that the middle fidelity leaves, 0 if it is enough, None without a solve; and CPU seconds."""
+        """Return the gap after the middle fidelity, 0 if small enough, None without a solve; and CPU seconds."""
         if self.middle is None or (self.gap is not None and self.gap < LEAST_GAP):
             return None, 0.0
         usual, best, context = self.usual[self.middle], self.best[self.middle], self.context
@@ -197,9 +197,9 @@ class TrialRace:
         return 0.0 if result.finished or gap <= context.solver.gap else gap, result.cpu_s
 
     def refuted(self, place: int, method: Method, result: SolveResult) -> str | None:
-        """Return why a proof is wrong, or None: a third solve, with another seed, says which of the two it is.
+        """Return why a proof is wrong, or None; of two that disagree a third solve, with another seed, decides.
 
-        Where the default settings were not measured they are once two configurations disagree.
+        Instances that the default settings did not solve, they solve once two configurations disagree.
         """
         instance, usual, seed = self.instances[place], self.usual[place], self.context.config.seed
         unmeasured = usual is None and place not in self.aside and result.proven

@@ -62,7 +62,7 @@ class ChampionChange(Value):
 
     @property
     def sentence(self) -> str:
-        """What it came to, without a full stop."""
+        """The outcome, without a full stop."""
         return f"Version {self.version} of {self.name} is {'champion' if self.champion else 'no longer champion'}"
 
 
@@ -82,7 +82,7 @@ class Registry(ABC):
         """Return the version that holds an alias, or has a number; None if there is none."""
 
     def located(self, evidence: Evidence) -> Evidence:
-        """Return evidence that names its evaluation and search, which it may name by their studies, as done here."""
+        """Return evidence with this registry's ids of its evaluation and search, which it may give as studies."""
         return evidence
 
     @abstractmethod
@@ -93,27 +93,27 @@ class Registry(ABC):
     def create(
         self, name: str, method: Method, evidence: Evidence, tags: Mapping[str, str], card: str
     ) -> int:
-        """Make a version that holds a method, with card and tags or not at all, and return its number."""
+        """Make a version of a method with its tags and card, all or nothing, and return its number."""
 
     @abstractmethod
     def update(
         self, name: str, number: int, tags: Mapping[str, str], *, without: Iterable[str] = (), card: str = ""
     ) -> None:
-        """Set tags of a version, take others away, and replace its card if one is given."""
+        """Set tags of a version, remove those named `without`, and replace the card if one is given."""
 
     @abstractmethod
     def set_alias(self, name: str, alias: str, number: int | None) -> None:
         """Give an alias to one version of a name, or to none."""
 
     def champion_changed(self, **change: Any) -> None:  # noqa: B027
-        """Tell whoever acts on it that another `version` of a `name` than `before` is champion, `by` whom and why."""
+        """Announce that `version` of `name` is champion in place of `before`, `by` whom and why."""
 
     def register(self, name: str, source: str, evidence: Evidence, by_gate: bool = False) -> RegisteredRule:
-        """Register the text of a method under a name, once for each search, metric and settings, as ``challenger``.
+        """Register the text of a method as ``challenger``, one version for each search, metric and settings of SCIP.
 
-        A rule that a person refused as measured on the same instances does not get the alias, nor one that does not
-        pass the gate while the present challenger does: a person may be about to decide on that. With `by_gate` the
-        gate alone decides on ``champion``, now; it does not overrule a person who refused the rule.
+        It does not get the alias if a person refused it on the same test instances, or if the present challenger alone
+        passes the gate and so waits for a person. With `by_gate` the gate also decides on ``champion``, now, unless a
+        person refused the rule.
         """
         method, evidence = method_of(source), self.located(evidence)
         facts = {"file": method.file_name, **evidence.model_dump(exclude_none=True)}
@@ -235,7 +235,7 @@ class Registry(ABC):
     def _set_champion(
         self, name: str, number: int, before: RegisteredRule | None, by: str, reason: str
     ) -> None:
-        """Make a version champion after the one `before`, unless it is that one, and take refusals of its rule back."""
+        """Make a version champion in place of `before`, unless it is that, and take refusals of its rule back."""
         if _number(before) == number:
             return
         version = self._version(name, number)
@@ -251,7 +251,7 @@ class Registry(ABC):
         self.champion_changed(name=name, version=number, before=_number(before), by=by, reason=reason)
 
     def _put_aside(self, version: RegisteredRule, word: str, by: str, reason: str) -> None:
-        """Record why a version is out of the running, on which instances it was measured, and end its challenge."""
+        """Record why, and by which test instances, a version is out; take ``challenger`` from it."""
         measured = {f"{word}_test_digest": version.tags.get("test_digest", "")}
         self.update(version.name, version.version, _decision(word, by, reason) | measured)
         if _number(self.find(version.name, CHALLENGER)) == version.version:

@@ -23,7 +23,7 @@ _LONGEST: Final = 200
 
 
 def registered_name(instances: InstancesConfig, solver: SolverConfig) -> str:
-    """Return the name rules of a benchmark are registered under; other sizes and settings have their own."""
+    """Return the registered name for a benchmark under settings of SCIP; each size has its own."""
     label = instances.label
     if instances.folder is None and instances.size != "test":
         label = f"{label}-{instances.size}"
@@ -35,7 +35,7 @@ def registered_name(instances: InstancesConfig, solver: SolverConfig) -> str:
 
 
 def other_settings(rule: RegisteredRule, solver: SolverConfig, name: str = "") -> str:
-    """Return that a rule, called `name`, was measured under other settings than `solver`; empty if it was not."""
+    """Return a clause if a rule, called `name`, was measured under other settings than `solver`, else an empty text."""
     if rule.solver_digest == solver.digest:
         return ""
     return f"{name or rule.reference} was measured under {rule.solver}, not under {solver.known_as}"
@@ -65,7 +65,7 @@ def choose(rules: Sequence[RegisteredRule], model: Model, solver: SolverConfig) 
 def _fitting(
     rules: Iterable[RegisteredRule], alias: str, form: dict[str, float], solver: SolverConfig
 ) -> tuple[list[tuple[bool, float, str, str]], list[str], list[str]]:
-    """Return holders of an alias that fit; and which differ in the settings, and which in the instances."""
+    """Return the holders of an alias that fit, clauses on those of other settings, and on those of other instances."""
     fitting, elsewhere, others = list[tuple[bool, float, str, str]](), list[str](), list[str]()
     for rule in rules:
         if alias not in rule.aliases:

@@ -50,12 +50,10 @@ class Origin(Value):
 class Evidence(Origin, Ratio):
     """What is known of a rule when it is registered; each field becomes a tag of its version.
 
-    `ratio` is the rule's cost by `metric` over the baseline's on held-out instances, `p_value` the adjusted one of the
-    exact test, and `time_ratio` the ratio of CPU times. `unfinished` solves ended at a limit. `use` counts the uses of
-    the test instances, and is 0 if they served a search or were chosen among others. `likeness` is JSON of their
-    `bife_core.instances.formulation.Likeness`. `solver` names the settings of SCIP it was measured under, and
-    `solver_params` is JSON of what they set beside SCIP's defaults. What begins with ``champion`` compares with the
-    champion in the same evaluation.
+    `p_value` is that of the exact test, adjusted, and `time_ratio` the ratio of CPU times. `unfinished` solves ended at
+    a limit. `use` is which use of the test instances this was, 0 for one that counts for no champion. `likeness` is
+    JSON of their `bife_core.instances.formulation.Likeness`. `solver` names the settings of SCIP, and `solver_params`
+    is JSON of those that differ from SCIP's defaults. ``champion...`` compares with the champion beside it.
     """
 
     sha: str
@@ -203,7 +201,7 @@ class RegisteredRule(Value):
 
     @property
     def ungated(self) -> bool:
-        """Whether it is champion though nobody promoted it since it ceased to be, or ever: an alias set by hand."""
+        """Whether it is champion by an alias set by hand: no decision made it so, or a later one ended that."""
         ended = max(self.tags.get(word, "") for word in ("rolled_back_at", SUPERSEDED))
         return CHAMPION in self.aliases and self.tags.get("approved_at", "") <= ended
 
@@ -271,10 +269,8 @@ def _where(rule: Evidence) -> list[str]:
     words = METRICS[rule.metric].words
     time = rule.time_ratio if rule.metric != "time" else None
     champion = f"Beside the champion it takes {rule.champion_ratio or 0:.3f} of its {words}."
-    scores = [
-        (score, value) for score, value in (("F_LF", rule.f_lf), ("F_HF", rule.f_hf)) if value is not None
-    ]
-    scored = "".join(f", {score} {value:.4g}" for score, value in scores)
+    scores = (("F_LF", rule.f_lf), ("F_HF", rule.f_hf))
+    scored = "".join(f", {score} {value:.4g}" for score, value in scores if value is not None)
     return [
         "Other instances, settings and versions of SCIP were not tried; `bife evaluate` measures it on yours.",
         f"Slower on {rule.slower} of {rule.groups}; on at most {rule.slower_share:.0%} of such instances.",

@@ -42,14 +42,14 @@ class LocalRegistry(Registry):
     def create(
         self, name: str, method: Method, evidence: Evidence, tags: Mapping[str, str], card: str
     ) -> int:
-        """Make a version that holds a method, and return its number."""
+        """Make a version of a method, and return its number."""
         self._append("registered", name=name, text=method.text, card=card, tags=dict(tags))
         return len(stored_versions(self._store)[name])
 
     def update(
         self, name: str, number: int, tags: Mapping[str, str], *, without: Iterable[str] = (), card: str = ""
     ) -> None:
-        """Set tags of a version, take others away, and replace its card if one is given."""
+        """Set tags of a version, remove others, and replace its card."""
         self._append("tagged", name=name, version=number, tags=dict(tags), without=[*without], card=card)
 
     def set_alias(self, name: str, alias: str, number: int | None) -> None:
@@ -57,9 +57,9 @@ class LocalRegistry(Registry):
         self._append("alias", name=name, version=number, alias=alias)
 
     def copy_to(self, other: Registry) -> int:
-        """Register in another registry what it lacks, with aliases that it gave to none; return how many versions.
+        """Register in another registry the versions it lacks, and return how many.
 
-        A version whose rule was refused there, or taken out of use, as measured on the same instances gets no alias.
+        They keep aliases that are free there, unless their rule was refused there, as measured on the same instances.
         """
         copied = 0
         for name, stored in stored_versions(self._store).items():

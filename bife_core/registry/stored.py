@@ -14,12 +14,10 @@ from bife_core.store.registered import stored_version
 
 def read_store(reference: str) -> tuple[str, dict[str, str]]:
     """Return the text and the tags of a version in the registry of the home's store."""
-    model, place = MODEL_REFERENCE.fullmatch(reference), str(home() / DATABASE)
-    version = None
-    if model is not None and (
-        os.environ.get("BIFE_STORE") or Path(place).exists()
-    ):  # nothing is made by asking
-        with closing(Store(os.environ.get("BIFE_STORE") or home())) as store:
+    model, url = MODEL_REFERENCE.fullmatch(reference), os.environ.get("BIFE_STORE")
+    place, version = str(home() / DATABASE), None
+    if model is not None and (url or Path(place).exists()):  # nothing is made by asking
+        with closing(Store(url or home())) as store:
             place = store.name
             version = stored_version(store, model["name"], model["alias"] or int(model["version"]))
     if version is None:

@@ -20,9 +20,9 @@ from bife_core.tuning.space import BRANCHING, Choices, Space, choices_text
 class Step(Value):
     """What one group of settings brings, beside those of the steps before it.
 
-    `alone` is the cost without the group over that of the whole configuration, as far as solves were not cut short;
-    `factor` the cost with it over that of the step before; `ratio` that over the cost of SCIP's default settings. What
-    was not measured is None, and `note` says why: the next factor has its part.
+    `alone` is the cost without the group over that of the whole configuration, `factor` the cost with it over that of
+    the step before, `ratio` that over the cost of SCIP's default settings; None if not measured, for which the `note`
+    has the reason, and the next factor the effect.
     """
 
     group: str
@@ -61,10 +61,9 @@ def ablate(
 ) -> Ablation:
     """Measure what each group of a configuration's settings brings on the first `USUAL` design instances.
 
-    Each step is to be the change that matters most (Fawcett and Hoos, 2016): each group is left out alone once to order
-    them. `choices` are the configuration's in the table of settings; what branches is the winner's own. Parameters that
-    are `fixed` stay as the solver has them. No measurement begins once solves took `budget_s` CPU seconds, those of
-    SCIP's default settings left out. Raises what `run_solves` does, and a `SolverError` if no instance can be solved.
+    Each step is to be the change that matters most (Fawcett and Hoos, 2016): they are ordered by leaving out each group
+    alone once. `choices` are the winner's in the table of settings, but for what branches; `fixed` parameters stay. No
+    measurement begins once solves, but those of SCIP's default settings, took `budget_s` CPU seconds. Raises as `tune`.
     """
     branching = winner.branching if isinstance(winner, Configuration) else winner
     label = RPB if branching.identity == RPB else f"{branching.name} instead of RPB"
@@ -99,12 +98,7 @@ def ablate(
     path = [measured(order[:count], budget_s) for count in range(1, len(order))]
     path.append((won.ratio, won.failed or won.eliminated or ""))
     for group, (ratio, note) in zip(order, path, strict=True):
-        measures = {
-            "factor": ratio and ratio / before,
-            "ratio": ratio,
-            "alone": alone.get(group),
-            "note": note,
-        }
-        steps.append(Step(group=group, settings=choices_text(parts[group]), **measures))
+        facts = {"alone": alone.get(group), "factor": ratio and ratio / before, "ratio": ratio, "note": note}
+        steps.append(Step(group=group, settings=choices_text(parts[group]), **facts))
         before = ratio or before
     return Ablation(steps=tuple(steps), instances=len(race.places), cost=context.config.cost)

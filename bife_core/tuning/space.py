@@ -45,8 +45,7 @@ class Row:
 class Space:
     """The rows that are tuned: those of some `groups`, or all, but for `fixed` rows and parameters of SCIP.
 
-    `methods` are what may branch, by the name of the choice; RPB is always among them, and first. A `ConfigError` says
-    that there is no such group, row or parameter.
+    `methods` may branch, by the name of the choice, RPB always and first. Unknown names are a `ConfigError`.
     """
 
     def __init__(

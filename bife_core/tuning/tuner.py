@@ -128,15 +128,15 @@ def tune(
     usual_s: float | None = None,
     shown: Callable[[Tuning], None] | None = None,
 ) -> Tuning:
-    """Tune for as long as solves took less than `budget_s` CPU seconds beside those of SCIP default settings.
+    """Tune until solves took `budget_s` CPU seconds, those under SCIP default settings left out.
 
-    With `usual_s` those count too, up to as many, and there are no more instances than they solve in that time.
+    With `usual_s` up to that many seconds of these count too, and only the first instances that they solve are used.
 
-    SCIP default settings are the first trial, so that what is returned is never worse on these instances; `proposals`
-    of a model, with its reasons, `starts` and `STARTS` follow, and then what the `proposer` proposes, by default
-    Optuna's TPE with that `seed`; without a seed nothing more is tried. Solves are stored and proposals repeatable, so
-    tuning that was stopped goes on. `shown` is called after each trial. Raises what `run_solves` does, a `SolverError`
-    if no instance can be solved, and a `ConfigError` without Optuna.
+    SCIP default settings are the first trial, so that the result is never worse on these instances; a model's
+    `proposals` with its reasons, `starts` and `STARTS` follow, then the `proposer`'s, by default those of Optuna's TPE
+    with that `seed`; without a seed nothing more. Solves are stored and proposals repeatable: tuning that was stopped
+    goes on. `shown` is called after each trial. Raises as `run_solves`, a `SolverError` if no instance can be solved,
+    and a `ConfigError` without Optuna.
     """
     race = TrialRace(instances, context)
     race.begin(math.inf if usual_s is None else usual_s)
@@ -158,7 +158,7 @@ def tune(
     seen: list[Choices] = [{}]
 
     def hopeless(choices: Choices) -> bool:
-        """Whether racing eliminated the settings at the first instance, or before, when another method branched."""
+        """Whether these settings lost at the first instance, or in the screening, under another method."""
         settings = settings_of(choices)
         lost = [trial for trial in tuning.trials if trial.raced.eliminated and trial.raced.seen <= 1]
         return bool(settings) and any(settings_of(trial.choices) == settings for trial in lost)
@@ -190,9 +190,9 @@ def tune(
 
 
 def _first(starts: Sequence[Choices], space: Space) -> list[Choices]:
-    """Return what is tried first; without `BRANCHING` it is tried with the best method by then.
+    """Return what is tried first: `starts`, then `STARTS`, the first two with each method that no start names.
 
-    Where a start names a method it branches under settings that were chosen before, and not under `STARTS` as well.
+    Choices without `BRANCHING` are tried with the best method so far.
     """
     named = {start.get(BRANCHING) for start in starts}
     methods = [name for name in (*space.methods, RPB) if name not in named]

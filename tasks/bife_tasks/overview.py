@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
-from typing import NamedTuple
-
-from pydantic import AliasPath, ConfigDict, Field
+from typing import Any, NamedTuple
 
 from bife_core.base.errors import BifeError
-from bife_core.base.values import Value
 from bife_core.base.wording import as_markdown, counted, interval_text
 from bife_core.registry.evidence import CHAMPION, UNGATED, RegisteredRule
 from bife_core.run.stages.records import SEARCH
@@ -61,8 +58,8 @@ def sections(waiting: Callable[[], Sequence[Row]] | None = None) -> list[Section
 
 def _untracked() -> Section:
     if not mlflow_tracks():
-        keeper = f"Runs are kept by {tracker().name}, by BIFE_TRACKER; "
-        return Section("Tracker", f"{keeper}what it lacks and its pages of runs are not shown here.", (), ())
+        kept = f"Runs are kept by {tracker().name}, by BIFE_TRACKER; what it lacks is not shown here."
+        return Section("Tracker", kept, (), ())
     left = [(row.name or row.key, f"{count:,}") for row, count in lacking()]
     return Section("Not in MLflow yet", "" if left else "Nothing.", ("record", "events left"), left)
 
@@ -100,40 +97,10 @@ def _champion(rule: RegisteredRule, now: datetime) -> Row:
     )
 
 
-class _Event(Value):
-    """What the page reads of an event of a search; each class is called as the events are."""
-
-    model_config = ConfigDict(extra="ignore")
-
-
-class _Opened(_Event):
-    tags: dict[str, str] = {}  # noqa: RUF012 - pydantic copies it
-
-
-class _Completed(_Event):
-    samples: int = Field(validation_alias=AliasPath("summary", "samples_total"))
-    budget_used: dict[str, float] = {}  # noqa: RUF012
-
-
-class _Rule(_Event):
-    id: str
-    f_lf: float | None
-    f_hf: float | None
-
-
-class _Ended(_Event):
-    best: _Rule | None
-    ended_by: str | None = None
-
-
-class _Stopped(_Event):
-    reason: str
-
-
 def _last_searches(now: datetime) -> dict[str, Row]:
     """Return of each benchmark's last search when it began, what came of it, and the share used of each limit."""
     opened = sorted(home_store().events(None, kinds=["opened"]), key=lambda event: event.at_unix_s)
-    last = {_Opened.model_validate(event.body).tags.get("benchmark", event.study): event for event in opened}
+    last = {event.body.get("tags", {}).get("benchmark", event.study): event for event in opened}
     return {
         label: _search(event.study, now - datetime.fromtimestamp(event.at_unix_s, UTC))
         for label, event in last.items()
@@ -141,35 +108,35 @@ def _last_searches(now: datetime) -> dict[str, Row]:
 
 
 def _search(study: str, age: timedelta) -> Row:
-    kind, completed, url = "", None, ""
+    kind, body, completed, url = "", dict[str, Any](), dict[str, Any](), ""
     for event in home_store().events(study, kinds=["started", "completed", "ended", "stopped"]):
         kind, body = event.kind, event.body
-        completed = _Completed.model_validate(body) if kind == "completed" else completed
+        completed = body if kind == "completed" else completed
     if run := mlflow_run(study):
         from bife_tasks.tracking.mlflow_runs import run_url
 
         with suppress(BifeError):
             url = run_url(run, SEARCH)
     if kind == "stopped":
-        outcome = f"stopped: {_Stopped.model_validate(body).reason}"
+        outcome = f"stopped: {body['reason']}"
     elif kind == "ended":
-        ended = _Ended.model_validate(body)
-        outcome = "no rule" if ended.best is None else _with_score(ended.best)
-        outcome += f"; {ended.ended_by}" if ended.ended_by else ""
+        outcome = "no rule" if body["best"] is None else _with_score(body["best"])
+        outcome += f"; {body['ended_by']}" if body.get("ended_by") else ""
     else:
         from bife_core.run.study.journal import claim_on  # which takes longer than all else here
 
         goes_on = home_store().claims.held(claim_on(study))
-        sampled = 0 if completed is None else completed.samples
+        sampled = completed["summary"]["samples_total"] if completed else 0
         outcome = f"{'under way' if goes_on else 'interrupted'}, {counted(sampled, 'rule')} sampled"
-    shares = {} if completed is None else completed.budget_used
-    used = ", ".join(f"{name} {100 * share:.0f} %" for name, share in shares.items())
+    used = ", ".join(
+        f"{name} {100 * share:.0f} %" for name, share in completed.get("budget_used", {}).items()
+    )
     return Link(f"{age_text(age)} ago", url), outcome, used or "no limit"
 
 
-def _with_score(rule: _Rule) -> str:
-    name, value = ("F_HF", rule.f_hf) if rule.f_hf is not None else ("F_LF", rule.f_lf)
-    return rule.id if value is None else f"{rule.id}, {name} {value:.4g}"
+def _with_score(rule: Mapping[str, Any]) -> str:
+    name, value = ("F_HF", rule["f_hf"]) if rule["f_hf"] is not None else ("F_LF", rule["f_lf"])
+    return str(rule["id"]) if value is None else f"{rule['id']}, {name} {value:.4g}"
 
 
 def _calls(now: datetime) -> Section:

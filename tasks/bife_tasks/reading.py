@@ -22,11 +22,8 @@ def read_mlflow(reference: str) -> tuple[str, dict[str, str]]:
     run: Any = RUN_REFERENCE.fullmatch(reference)
     with _mlflow(reference) as mlflow:
         if mlflow is None:
-            raise AbsentError(
-                ""
-                if model
-                else f"There is no run {reference}: MLflow has no database here, or is not the tracker."
-            )
+            absent = f"There is no run {reference}: MLflow has no database here, or is not the tracker."
+            raise AbsentError("" if model else absent)
         client = mlflow.MlflowClient()
         if model is not None:
             name = model["name"]

@@ -50,8 +50,7 @@ class Removable:
 class Retention:
     """What of a home has not changed since a Unix time and is named by no registered rule's evidence.
 
-    MLflow lacks nothing of `studies`, no search that stays uses `samples`; `flow_runs` of Prefect must stay. Of another
-    tracker neither runs nor what it lacks is known.
+    MLflow lacks nothing of `studies`, no search that stays uses `samples`; `flow_runs` of Prefect must stay.
     """
 
     def __init__(self, before_unix_s: float) -> None:

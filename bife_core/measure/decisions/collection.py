@@ -34,9 +34,9 @@ _GRACE_S = 60.0
 class CollectionSummary(Value):
     """Where the decisions are and what they are made of.
 
-    `digest` is of the merged file at `path`; the shares are of its decisions (see `Decisions`). `instances` and their
-    `digests` are in the order they were solved; `failures` has a sentence for each that could not be solved, `notes`
-    one on those without decisions. `nodes` are the files of nodes, the last of which may hold more than were merged.
+    `digest` is that of the merged file at `path`, and shares are of its decisions (see `Decisions`). `failures` has a
+    sentence for each instance that could not be solved, `notes` for each without decisions. Of the files of `nodes` the
+    last may hold more than was merged.
     """
 
     path: Path
@@ -86,9 +86,9 @@ def collect_decisions(
 ) -> CollectionSummary:
     """Record decisions on the instances of the split ``collection`` until there are enough, and merge them.
 
-    Decisions count in the benchmark's order of instances, so the result does not depend on the speed of workers. Every
-    instance's are on disk before they are used: a second call with the same arguments solves nothing. An instance
-    whose worker is lost is solved once more.
+    They count in the benchmark's order of instances, so the result does not depend on the speed of workers. Parts are
+    on disk before they are used: a second call with the same arguments solves nothing. An instance whose worker is lost
+    is solved once more, with a `note`.
 
     Parameters
     ----------
@@ -96,10 +96,8 @@ def collect_decisions(
         Folder of the parts and of the merged file.
     progress : callable, optional
         Called with (decisions so far, decisions wanted).
-    note : callable, optional
-        Called with a sentence on each instance that is solved once more, and why.
     solver : SolverConfig, optional
-        Those the rule is to run under; SCIP's defaults by default.
+        The settings that rules are to run under; SCIP's defaults by default.
 
     Raises
     ------

@@ -126,10 +126,9 @@ def record_decisions(
 ) -> Recording:
     """Solve one instance under the expert until `quota` decisions are recorded, with their nodes if `observe`.
 
-    The expert branches at a random `share` of the nodes, pseudocosts at the others; if the tree is too small for the
-    quota, it is solved again at a larger share. Nodes with fewer than two candidates are not recorded.
-    Raises `InstanceError` if the instance cannot be read, `SolverError` if SCIP fails, and `InterruptedSolveError` if
-    a signal ended the solve before the quota was reached.
+    The expert branches at a random `share` of the nodes, pseudocosts at the others; a tree too small for the quota is
+    solved again at a larger share. Nodes with one candidate are not recorded. Raises `InstanceError`, `SolverError`,
+    and `InterruptedSolveError` if a signal ended the solve before the quota was reached.
     """
     repeated = False
     while True:

@@ -20,8 +20,8 @@ from bife_core.solver.methods.base import Method
 class Choice(Value):
     """Which rule was chosen, and by what.
 
-    `scores` are F_HF on the validation `instances` that count, by name, in the order of the finalists; None for a rule
-    that failed there. `solves` are one row per solve, as in `EvaluationSummary.rows`.
+    `scores` are F_HF on the validation `instances` that count, by name in the order of the finalists, None for a rule
+    that failed. `solves` are rows as in `EvaluationSummary.rows`.
     """
 
     chosen: str
@@ -45,9 +45,9 @@ def choose(
 ) -> Choice:
     """Solve validation instances with all finalists and choose the one with the best F_HF there, of equals the first.
 
-    The greatest of many noisy F_HF, with which a search ends, is good or lucky; other instances tell which. One on
-    which RPB fails too is set aside, and `context.note` is called. A `SolverError` says that every finalist failed on
-    some instance, or RPB on all; a `WorkerFailure` that the machine failed RPB too.
+    The greatest of many noisy F_HF is good or lucky; other instances tell which. One on which RPB fails too is set
+    aside with a note. A `SolverError` says that every finalist failed on some instance, or RPB on all; a
+    `WorkerFailure` that the machine failed RPB too.
     """
     methods, high, note = labelled(finalists), context.config, context.note
     once = EvaluationConfig(seeds=(0,), time_limit_s=high.time_limit_s)

@@ -49,13 +49,11 @@ def compare(
 
     Parameters
     ----------
-    methods : reference or iterable of references
-        What `load_method` takes: names, files, compiled rules, functions, methods.
+    methods, baseline : references
+        What `load_method` takes: names, files, compiled rules, functions, methods; relpscost is SCIP's default (RPB).
     instances : str, Path, Instance, or iterable of them
         Files that SCIP reads, folders of such files, instances of a benchmark, or the name of a family, such as
         ``"set_covering"``, which stands for its first 20 test instances.
-    baseline : reference
-        Method the others are compared with; relpscost is SCIP's default (RPB).
     seeds : sequence of int
         SCIP seeds; each instance is solved once with each.
     settings : str, Path or SolverConfig
@@ -63,7 +61,7 @@ def compare(
     metric : str
         What is compared, such as ``"time"`` or ``"nodes"``.
     time_limit_s : float
-        CPU seconds one solve may take.
+        CPU seconds a solve may take.
     workers : int, optional
         Solves at once; by default one per usable core.
     store : Store, str or Path, optional
@@ -72,8 +70,7 @@ def compare(
     Returns
     -------
     EvaluationSummary
-        With `conclusion` (sentences), `comparisons` (ratios, intervals, tests), `frame` (all solves as a DataFrame)
-        and `plot()`.
+        With `conclusion` (sentences), `comparisons`, `frame` (all solves as a DataFrame) and `plot()`.
 
     Raises
     ------

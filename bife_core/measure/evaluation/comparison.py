@@ -61,15 +61,14 @@ def fewest_for_champion(use: int, ratio: float = LARGE_GAIN) -> int:
 class Ratio(Value):
     """What a method costs over a baseline by a metric, below 1 if it is better, and how bad it may be elsewhere.
 
-    `ratio` is the geometric mean over the `groups` that the `instances` form, with its bootstrap interval at the level
+    `ratio` is the geometric mean over the `groups` of the `instances`, with its bootstrap interval at the level
     `confidence`, if there is one. Of the pairs of `solves`, those `missing`, without a result or with a wrong one,
-    count with what they are charged; `proofs` ended with a proof. `unbranched` instances are left out, as methods
-    that differ in branching alone do not branch there; on `short` ones both cost no more than the metric's `least`.
+    count with what they are charged; `proofs` ended with a proof. `unbranched` instances, on which methods that differ
+    in branching alone do not branch, are left out; on `short` ones both cost at most the metric's `least`.
 
-    `bound` is the `bife_core.base.stats.UpperBound` of the ratio. It takes `further` more groups at least until that is
-    below 1, at the lower end of the interval, and `likely` more at the measured ratio; None if no number is likely to
-    do. In `slower` groups the ratio exceeds `SLOW`, and `slower_share` is the upper 95 % limit of their share. `worst`
-    is the largest ratio, that of `worst_instance`.
+    `bound` is the `bife_core.base.stats.UpperBound` of the ratio. For that to be below 1 it takes `likely` more groups
+    at the measured ratio, and `further` at the lower end of the interval; None if no number may do. In `slower` groups
+    the ratio exceeds `SLOW`; `slower_share` is the upper 95 % limit of their share. `worst` is the largest ratio.
     """
 
     metric: Cost = "time"
@@ -149,10 +148,9 @@ class Ratio(Value):
 class Comparison(Ratio):
     """One method against the baseline on the same instances.
 
-    `node_ratio` is the ratio for nodes and `per_node_ratio` for CPU seconds a node. `p_value` is that of the exact
-    two-sided Wilcoxon signed-rank test on groups, `p_adjusted` its Holm adjustment over `family` tests, none where the
-    comparison is the `primary` one. On `wins`, `ties` and `losses` groups the method is cheaper, as cheap, costlier.
-    `note` is what limits the statement.
+    `node_ratio` is the ratio for nodes and `per_node_ratio` for CPU seconds a node. `p_value` is of the exact two-sided
+    Wilcoxon signed-rank test on groups, `p_adjusted` its Holm adjustment over `family` tests unless the comparison is
+    `primary`. In `wins`, `ties`, `losses` groups it is cheaper, as cheap, costlier. `note` limits the statement.
     """
 
     setting: str
@@ -177,7 +175,7 @@ class Comparison(Ratio):
 
 
 def branched(frame: pd.DataFrame, methods: Sequence[str] = ()) -> pd.DataFrame:
-    """Return solves, of some methods, on all instances; of methods alike but in branching only where one branches."""
+    """Return the solves of `methods`; if they differ in branching alone, only on instances on which one branches."""
     frame = frame[frame["method"].isin(methods or frame["method"])]
     if frame["beside_branching"].nunique() > 1:
         return frame

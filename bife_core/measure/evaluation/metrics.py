@@ -92,7 +92,7 @@ def solve_frame(
 ) -> pd.DataFrame:
     """Return the rows of an `EvaluationSummary` as a frame in which every solve has its cost.
 
-    One with a `failure` is `missing`: the solve gave no result, or a wrong one. `solved` is whether it ended with a
+    A solve with a `failure` is `missing`: it gave no result, or a wrong one. `solved` is whether it ended with a
     proof, or at the gap asked for. Columns such as `cpu_s` and `nodes` are as measured, NaN where nothing was; those of
     the metrics (`cost_time`, `cost_nodes`, ...) are what a solve is charged: a missing one too, and one without a proof
     `time_limit_s` at least. A metric that no row has, recorded before it existed, is NaN in all. An instance without a
@@ -116,9 +116,8 @@ def solve_frame(
 def method_table(frame: pd.DataFrame, cost: Cost = "time") -> pd.DataFrame:
     """Return what each method of a `solve_frame` did, by method.
 
-    Columns: `solves`, `solved`, `missing`, `wins` (groups of instances on which no other method has a smaller geometric
-    mean of `cost`), `inference_share` (of all CPU time), and for each metric `<name>` (geometric mean) and
-    `<name>_spread` (geometric standard deviation, a factor), NaN where it is unknown.
+    Columns: `solves`, `solved`, `missing`, `wins` (groups on which no method has a smaller geometric mean of `cost`),
+    `inference_share`, and of each metric the geometric mean `<name>` and standard deviation `<name>_spread`, or NaN.
     """
     valued = frame.assign(cost=METRICS[cost].of(frame)).dropna(subset=["cost"])
     costs = valued.groupby(["group", "method"], sort=False)["cost"]

@@ -25,7 +25,7 @@ def unique(methods: Sequence[Method]) -> list[Method]:
 
 
 def labelled(methods: Sequence[Method]) -> dict[str, Method]:
-    """Return methods by a label of their own, which they are called by; one given twice has its first place."""
+    """Return each method once, where it comes first, by a label that no other has."""
     distinct = unique(methods)
     # No other method is called as one of SCIP's: a champion is better than RPB, whatever a file is called.
     names = [method.name for method in distinct] + [*BUILTIN_METHODS]
@@ -40,10 +40,9 @@ def labelled(methods: Sequence[Method]) -> dict[str, Method]:
 def interleaved(
     methods: dict[str, Method], instances: Sequence[Instance], config: EvaluationConfig, solver: SolverConfig
 ) -> list[list[SolveJob]]:
-    """Return all solves, seed by seed, in case the run stops early, in groups that are done in turn on one core.
+    """Return all solves, seed by seed, in groups: all methods on one instance, one after the other on one core.
 
-    A group has all methods on one instance with one seed. Which goes first rotates, so that a slow moment of the
-    machine falls on all alike.
+    Which method goes first rotates, so that a slow moment of the machine falls on all alike.
     """
     # Solves compare fairly that were interleaved: with equal methods, instances, seeds and warm-up.
     identities = [method.identity for method in methods.values()]
@@ -61,7 +60,7 @@ def interleaved(
 
 
 def key_of(rule: Method) -> str:
-    """Return what the keys of all comparisons of a rule begin with."""
+    """Return the beginning of the keys of a rule's comparisons."""
     return f"{digest_of(rule.identity)[:16]} "
 
 
@@ -74,10 +73,10 @@ def enter_comparisons(
     solver: SolverConfig,
     promoting: bool = False,
 ) -> int:
-    """Enter that instances are about to compare rules, and return which use of them the first one is.
+    """Enter into the store that instances are to compare rules, and return which use of them the first rule's is.
 
-    A comparison is known by the rule and by all that changes its solves or how they are judged. SCIP's own rules use
-    nothing up unless it is `promoting` one: 0 for one.
+    The same rule, solved and judged in the same way, is the same use. SCIP's own rules use nothing up, and count 0;
+    where one may be promoted (`promoting`), RPB alone does.
     """
     how = config.model_dump(mode="json", exclude={"instances", "most_instances"})
     solved = [[instance.digest, instance.group] for instance in instances]

@@ -48,14 +48,13 @@ class EvaluationSummary(Value):
 
     `setting` is what tables call the instances, such as ``CA test``; `rule` and `baseline` are labels of methods.
     `rows` are one per instance, seed and method: instance, digest, group, seed, method (its label), the fields of the
-    solve, and `failure`: why the solve is missing or wrong, None if it is neither. `mismatches` has a sentence for each
-    instance whose proven optima differ, which is a defect, and `cautions` for each whose best solution
-    holds within SCIP's tolerances alone. `methods`, by label, and `comparisons`, all against the baseline, begin with
-    the leading method.
+    solve, and `failure`: why the solve is missing or wrong, else None. `mismatches` has a sentence for each instance
+    whose proven optima differ, which is a defect, `cautions` for each whose best solution holds within SCIP's
+    tolerances alone. `methods`, by label, and `comparisons` with the baseline begin with the leading method.
 
-    `workers` solver processes ran at once, one pinned per core. `use` is which use of its test set it was, 0 for one
-    that may promote no rule. It stopped early if more instances were `planned` than solved. `reused` solves had been
-    stored by an earlier run of it; `measured_at` is the minute (UTC) it ended, `seconds` what its last run took.
+    `workers` solves ran at once, each on a core of its own. `use` is which use of the test set this was, 0 if it may
+    promote no rule. If more instances were `planned` than solved it stopped early. `reused` solves were stored before;
+    it ended at the minute `measured_at` (UTC), and its last run took `seconds`.
     """
 
     setting: str
@@ -110,7 +109,7 @@ class EvaluationSummary(Value):
 
     @property
     def settings_files(self) -> dict[str, str]:
-        """What the settings file of each configuration is called, by label; a label may be no name of a file."""
+        """Name of each configuration's settings file, by label, which itself need not be a file name."""
         tuned = [label for label, method in self.methods.items() if isinstance(method, Configuration)]
         return {
             label: FILE_NAME if number == 1 else f"{Path(FILE_NAME).stem}_{number}.set"
@@ -158,7 +157,7 @@ class EvaluationSummary(Value):
         return self.by(judged_by(self.protocol.metric))
 
     def decided(self, instances: int, beat: Sequence[str]) -> bool:
-        """Whether the leading rule is known to beat the baseline and `beat`, or will hardly after so many instances."""
+        """Whether the leading rule surely beats baseline and `beat` after so many instances, or hardly ever will."""
         rivals = [label for sha in beat if (label := self.label_of(sha)) and label != self.rule]
         pairs = [self.judged, *filter(None, map(self.versus, rivals))]
         if any(pair.further is None or pair.groups + pair.further > instances for pair in pairs):
@@ -188,11 +187,10 @@ def evaluate(
 ) -> EvaluationSummary:
     """Measure all methods, the leading one first, and the baseline on all instances, and compare them.
 
-    Solves of an earlier run of the same evaluation are reused; see `interleaved` for their order. `use` is which use of
-    the test set this is where a rule may be promoted by it, see `bife_core.base.stats.confidence_of`, and 0 elsewhere.
-    `beat` are the identities of the methods that the leading one must be better than, beside the baseline: the
-    evaluation then stops at the first of `looks` at which that is decided. A `SolverError` says that the baseline has
-    no solve at all, or is the only method.
+    Solves of earlier runs are reused; see `interleaved` for their order. `use` is which use of the test set this is if
+    it may promote a rule, see `bife_core.base.stats.confidence_of`, else 0. With `beat`, identities of methods that the
+    leading one must beat beside the baseline, it stops at the first of `looks` at which that is decided. A
+    `SolverError` says that the baseline has no solve, or is the only method.
     """
     began_s = time.monotonic()
     baseline, solver = baseline or load_method(config.baseline), solver or SolverConfig()

@@ -42,8 +42,7 @@ def progress(summaries: Sequence[GenerationSummary]) -> Figure:
 def fidelity_scatter(samples: Sequence[Sample]) -> Figure:
     """Draw F_HF over F_LF of all rules that have both, the best of each named.
 
-    A search on F_LF alone would have lost the drop from the best rule to the best by F_LF (paper, section
-    "Limitations of relying solely on F_LF").
+    A search on F_LF alone loses the drop between the best by each (paper, "Limitations of relying solely on F_LF").
     """
     both = [c for c in samples if c.failure is None and c.f_lf is not None and c.f_hf is not None]
     figure = new_figure(6.0, 4.5)

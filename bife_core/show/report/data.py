@@ -69,11 +69,8 @@ class Report(Value):
     @property
     def statements(self) -> tuple[str, ...]:
         """A sentence on each comparison, and on each method that left branchings to SCIP."""
-        of_comparisons = map(statement, chain.from_iterable(self.comparisons))
-        return (
-            *of_comparisons,
-            *(sentence for each in self.evaluations for sentence in each.branched_by_scip),
-        )
+        by_scip = (sentence for each in self.evaluations for sentence in each.branched_by_scip)
+        return (*map(statement, chain.from_iterable(self.comparisons)), *by_scip)
 
     @property
     def conclusion(self) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
@@ -44,7 +43,7 @@ def _figures(report: Report) -> Iterator[ReportFigure]:
         "headline",
         "Ratios to the baseline",
         f"Geometric mean over groups of instances, each collapsed first, with its {level} bootstrap interval.",
-        plots.ratio_figure([*chain.from_iterable(report.comparisons)]),
+        plots.ratio_figure([pair for pairs in report.comparisons for pair in pairs]),
     )
     for number, evaluation in enumerate(report.evaluations):
         if evaluation.lead.instances:

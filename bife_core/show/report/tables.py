@@ -19,7 +19,14 @@ CAPTION: Final = (
     "all rows; bold where interval and test agree."
 )
 
-_COMPARED: Final = ("Ratio", "Interval", "p, adjusted", "Win/tie/loss", "Nodes, ratio", "Time a node, ratio")
+_RATIO_HEADS: Final = (
+    "Ratio",
+    "Interval",
+    "p, adjusted",
+    "Win/tie/loss",
+    "Nodes, ratio",
+    "Time a node, ratio",
+)
 
 
 @dataclass(frozen=True)
@@ -35,7 +42,7 @@ def report_table(report: Report, *, every: bool = False) -> tuple[tuple[str, ...
     compared_by = (evaluation.protocol.metric for evaluation in report.evaluations)
     shown = list(METRICS) if every else list(dict.fromkeys(("nodes", "time", *compared_by)))
     heads = ["Instances", "Method", "Solved", *(METRICS[name].label for name in shown)]
-    heads += ["Wins", "In branching"] if every else _COMPARED
+    heads += ["Wins", "In branching"] if every else _RATIO_HEADS
     rows = []
     for evaluation, comparisons in zip(report.evaluations, report.comparisons, strict=True):
         by_method, lead = {comparison.method: comparison for comparison in comparisons}, comparisons[0]
@@ -43,15 +50,15 @@ def report_table(report: Report, *, every: bool = False) -> tuple[tuple[str, ...
         if lead.groups != lead.instances:
             setting += f", {counted(lead.instances, 'instance', lead.groups)}"
         table = method_table(evaluation.frame, evaluation.protocol.metric)
-        for method, did in zip(map(str, table.index), table.to_dict("records"), strict=True):
-            missing = f", {did['missing']} missing" if did["missing"] else ""
-            cells = [setting, known_as(method), f"{did['solved']} of {did['solves']}{missing}"]
-            cells += [mean_text(did[name], did[f"{name}_spread"]) for name in shown]
+        for method, facts in zip(map(str, table.index), table.to_dict("records"), strict=True):
+            missing = f", {facts['missing']} missing" if facts["missing"] else ""
+            cells = [setting, known_as(method), f"{facts['solved']} of {facts['solves']}{missing}"]
+            cells += [mean_text(facts[name], facts[f"{name}_spread"]) for name in shown]
             comparison = by_method.get(method)
             if every:
-                cells += [str(did["wins"]), f"{did['inference_share']:.1%}"]
+                cells += [str(facts["wins"]), f"{facts['inference_share']:.1%}"]
             else:
-                cells += _ratio_cells(comparison) if comparison else [""] * len(_COMPARED)
+                cells += _ratio_cells(comparison) if comparison else [""] * len(_RATIO_HEADS)
             rows.append(Row(tuple(cells), comparison.finding if comparison and not every else None))
     return tuple(heads), tuple(rows)
 

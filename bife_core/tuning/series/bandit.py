@@ -1,8 +1,7 @@
 """Choose the configuration of the next solve by discounted Thompson sampling.
 
-Raj and Kalyani, "Taming non-stationary bandits: a Bayesian approach" (arXiv 1707.09727), with normal costs of a common
-variance instead of Bernoulli rewards. Every solve multiplies the weights of all earlier ones by a discount, so that
-costs from before a jump in the data are forgotten.
+Raj and Kalyani (arXiv 1707.09727), with normal costs of a common variance instead of Bernoulli rewards. Every solve
+multiplies the weights of all earlier ones by a discount, so that costs from before a jump in the data are forgotten.
 """
 
 from __future__ import annotations

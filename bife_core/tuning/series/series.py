@@ -42,20 +42,11 @@ Note = Callable[[str], object]
 
 
 class SeriesSolve(Value):
-    """One solve of a series.
+    """A solve of a series: of the file or model `instance`, with the configuration `arm`, chosen for a `reason`.
 
-    Attributes
-    ----------
-    instance, key, under : str
-        Name of the file or model; digests of the file's content (empty for a model) and of the settings.
-    arm, reason : str
-        The configuration, and why it was chosen.
-    started, starts : bool, str
-        Whether earlier solutions were given, and a sentence: which, or why not.
-    cost : float
-        Between 0 and 3, see `cost_of`.
-    solution_at : int or None
-        Number of the event that holds the best solution (`Series.solution`); None if none was found.
+    `key` is the digest of the file's content, empty for a model, and `under` that of the settings. `started` says
+    whether earlier solutions were given, `starts` which, or why none. `cost` is from 0 to 3, see `cost_of`, and
+    `solution_at` the number of the event with the best solution (`Series.solution`), None if none was found.
     """
 
     instance: str
@@ -104,10 +95,9 @@ def gap_of(result: SolveResult) -> float:
 class Series:
     """Solve instances in order; a bandit chooses each one's configuration and starts by the costs of earlier solves.
 
-    Every solve is stored before the next begins, so that a series can be continued, and processes that solve instances
-    of one series at the same time learn from each other. Costs under other settings, such as another time limit, are
-    not comparable: only solutions are reused. If a branching rule of a model's own comes first, it branches, under the
-    default settings.
+    Every solve is stored before the next begins: a series can be continued, and processes that solve one at the same
+    time learn from each other. Of solves under other settings, such as another time limit, only solutions are reused.
+    If a branching rule of a model's own comes first, it branches, under the default settings.
 
     Parameters
     ----------
@@ -171,11 +161,11 @@ class Series:
         Raises
         ------
         InstanceError, InterruptedSolveError
-            If a file cannot be read; or a signal ended the solve, which is not stored then. A model with plugins of its
-            own, which may have called `interruptSolve`, has a result all the same.
+            If a file cannot be read; if a signal ended the solve, which is then not stored, unless plugins of a model,
+            which may call `interruptSolve`, could have done so.
         SolverError, RuleError
-            If a model was solved before or has a rule, or the solve fails. A configuration other than the default one
-            is then put aside, unless the model has plugins of its own, and a file is solved by another.
+            If a model was solved before or has a rule, or the solve fails. Unless a model has plugins, a configuration
+            other than the default one is then put aside, and a file is solved by another.
         """
         tell = note or logging.getLogger(__name__).info
         self._read()

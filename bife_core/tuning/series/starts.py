@@ -18,10 +18,9 @@ STARTS: Final = 5
 def give_starts(model: pyscipopt.Model, solutions: Sequence[Mapping[str, float]]) -> int:
     """Give a model that is not being solved yet starts from solutions of others; return how many names match.
 
-    Complete solutions are given, which SCIP drops unless they are feasible, and partial ones, which its heuristic
-    `completesol` completes: the integer values common to all solutions, the common zeros, and the integer values of the
-    last two solutions (Patel, arXiv 2308.08986, has the last ones and the common ones). Left out are names that the
-    model lacks or several variables have, integer values outside its bounds, and starts that SCIP has no room for.
+    Whole solutions, which SCIP drops if infeasible, and partial ones, which its heuristic `completesol` completes: the
+    integer values and zeros that all have in common, and the integer values of the last two (Patel, arXiv 2308.08986).
+    Left out are ambiguous and unknown names, integer values outside the bounds, and starts SCIP has no room for.
     """
     count = Counter(variable.name for variable in model.getVars())
     variables = {variable.name: variable for variable in model.getVars() if count[variable.name] == 1}

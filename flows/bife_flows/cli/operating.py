@@ -217,9 +217,7 @@ def _linked(cell: Cell) -> str | Text:
     return Text(cell.text, style=f"link {cell.url}" if cell.url.startswith("http") else "")
 
 
-def track(
-    rebuild: Annotated[bool, Option("--rebuild", help=_REBUILD)] = False,
-) -> None:
+def track(rebuild: Annotated[bool, Option("--rebuild", help=_REBUILD)] = False) -> None:
     """Write to MLflow what it lacks of the runs in the store, as after an outage, or into an empty server.
 
     Another tracker, which BIFE_TRACKER names, copies what it lacks in its own way.
@@ -227,13 +225,19 @@ def track(
     Rules that were registered before there was an MLflow are registered in it; those that were registered in an MLflow
     that was lost, the command that registered them registers again.
     """
+    from bife_tasks.stores import ENDED, observing, tracker
+
     if not mlflow_tracks():
-        _track_elsewhere(rebuild)
+        name = tracker().name
+        if rebuild:
+            raise CommandEnd(f"--rebuild is for MLflow, and BIFE_TRACKER names {name}; leave it out.")
+        if lack := tracker().synchronise(ENDED):
+            raise CommandEnd(lack)
+        say(f"Runs are kept by {name}, which reports no lack; which runs it has is not shown here.")
         return
     with standard_output().status("Starting ..."):
         from bife_core.cli.watching import Display
         from bife_tasks.registry.mlflow_registry import carry_over
-        from bife_tasks.stores import observing
         from bife_tasks.tracking.mlflow_runs import client, tracking_uri
         from bife_tasks.tracking.subscriber import track as track_all
 
@@ -248,19 +252,6 @@ def track(
         say(f"{counted(copied, 'version')} of rules registered, from the store's registry.")
     if left:
         raise CommandEnd(f"{counted(left, 'run')} could not be written whole.")
-
-
-def _track_elsewhere(rebuild: bool) -> None:
-    from bife_tasks.stores import ENDED, tracker
-
-    name = tracker().name
-    if rebuild:
-        raise CommandEnd(
-            f"--rebuild writes to MLflow, and BIFE_TRACKER has runs kept by {name}; leave --rebuild out."
-        )
-    if left := tracker().synchronise(ENDED):
-        raise CommandEnd(left)
-    say(f"Runs are kept by {name}, which reports no lack; which runs it has is not shown here.")
 
 
 def prune(

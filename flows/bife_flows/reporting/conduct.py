@@ -27,13 +27,7 @@ from bife_core.run.observer import Observer, SearchState
 from bife_core.store.claims import began_s, runs
 from bife_core.store.home import project_home
 from bife_flows.reporting.artifacts import renew, showing
-from bife_flows.reporting.conductor import (
-    FLOWS,
-    NOTHING_TO_DO,
-    PrefectConductor,
-    flow_runtime,
-    worded,
-)
+from bife_flows.reporting.conductor import FLOWS, NOTHING_TO_DO, PrefectConductor, flow_runtime, worded
 from bife_tasks import mlflow_tracks
 from bife_tasks.stores import ENDED, observer, observing, tracker, watched
 

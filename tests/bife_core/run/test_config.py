@@ -82,7 +82,7 @@ def test_a_preset_of_a_family_has_its_cost_and_limits():
         assert preset("quick", name).high.time_limit_s <= 60
         assert preset("quick", name).instances.size in FAMILIES[name].sizes
     assert preset("quick", "folder") == preset("quick"), "nothing is known of a folder"
-    with pytest.raises(ConfigError, match="There is no benchmark 'nope'; choose one of set_covering, comb"):
+    with pytest.raises(ConfigError, match="There is no family 'nope'; choose one of set_covering, comb"):
         preset("quick", "nope")
 
 

@@ -21,7 +21,7 @@ def test_what_the_tracker_does_not_say_is_said_in_a_sentence(bare):
     assert sentence(shown.stderr).startswith("BiFE is not up in")
     assert bare("track").stdout.startswith("Runs are kept by the store, which reports no lack")
     assert sentence(bare("track", "--rebuild").stderr).startswith(
-        "--rebuild writes to MLflow, and BIFE_TRACKER"
+        "--rebuild is for MLflow, and BIFE_TRACKER names"
     )
     assert bare("rules", "list").returncode == 0
     assert "MLflow has no database here, or is not the" in bare("rules", "show", f"runs:/{'a' * 32}").stderr
