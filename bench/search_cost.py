@@ -2,7 +2,7 @@
 
 Every search has the offline generator, the same budget of samples and the same instances; one evaluation compares their
 rules with RPB. The first of `--seeds` seeds the searches, all of them SCIP's solves of held-out instances. One JSON
-object a line: the cost of each search by part with its best F_LF and F_HF; rule-design time and CPU seconds in the
+object a line: the cost of each search by part with its best F_LF and F_HF; seconds of work and CPU seconds in the
 solver over those of BiFE as published and of BiFE by default; the time ratio of each rule to RPB. Times are seconds of
 work (docs/explanation/searches.md).
 
