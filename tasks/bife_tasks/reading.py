@@ -20,6 +20,8 @@ def read_mlflow(reference: str) -> tuple[str, dict[str, str]]:
     """Return the text and the tags of a version in MLflow's registry, or the text of a run's method."""
     model = MODEL_REFERENCE.fullmatch(reference)
     run: Any = RUN_REFERENCE.fullmatch(reference)
+    if model is not None and (mirror := _mirrored(model)) is not None:
+        return mirror
     with _mlflow(reference) as mlflow:
         if mlflow is None:
             absent = f"There is no run {reference}: MLflow has no database here, or is not the tracker."
@@ -45,6 +47,22 @@ def read_mlflow(reference: str) -> tuple[str, dict[str, str]]:
         if not files:
             raise RuleError(f"The run of {reference} holds no rule; give a search or a sample.")
         return str(mlflow.artifacts.load_text(f"runs:/{run['run']}/{files[0]}")), {}
+
+
+def _mirrored(model: Any) -> tuple[str, dict[str, str]] | None:
+    """Return text and tags of a version that can be had without MLflow, or None."""
+    from bife_tasks.registry.mirror import mirrored
+
+    with _settings():
+        address = (
+            os.environ.get("MLFLOW_REGISTRY_URI") or os.environ.get("MLFLOW_TRACKING_URI") or mlflow_uri()
+        )
+        database = sqlite_file(address) if mlflow_tracks() else None
+        mirror = None if database is None else mirrored(database)
+    if mirror is None:
+        return None
+    version = mirror.find(model["name"], model["alias"] or int(model["version"]))
+    return None if version is None else (mirror.texts[version.reference], version.tags)
 
 
 def text_of(version: str, tags: Mapping[str, str], mlflow: Any) -> str:

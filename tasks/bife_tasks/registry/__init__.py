@@ -22,10 +22,11 @@ def registry() -> Registry:
     if not mlflow_tracks():
         return tracker().registry
     address = os.environ.get("MLFLOW_REGISTRY_URI") or os.environ["MLFLOW_TRACKING_URI"]
-    if (database := sqlite_file(address)) is not None and not database.exists():
+    if (database := sqlite_file(address)) is not None:
         from bife_core.registry.local import LocalRegistry
+        from bife_tasks.registry.mirror import MirroredRegistry
 
-        return LocalRegistry(project_home().store)
+        return MirroredRegistry(database) if database.exists() else LocalRegistry(project_home().store)
     from bife_tasks.registry.mlflow_registry import IN_MLFLOW
 
     return IN_MLFLOW
