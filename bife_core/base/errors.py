@@ -25,6 +25,10 @@ class RuleError(BifeError):
     """A branching rule was named, loaded or run and cannot be used."""
 
 
+class StoreError(BifeError):
+    """The store cannot be opened, read or written to."""
+
+
 class DecisionsError(BifeError):
     """A file of strong-branching decisions cannot be read or does not fit."""
 

@@ -47,12 +47,16 @@ class Backend:
     installed: ClassVar[bool] = True
     """Whether the packages it needs are there."""
 
-    commands: ClassVar[tuple[Callable[..., None], ...]] = ()
     checks: ClassVar[Mapping[str, Check]] = {}
     """What `bife doctor` checks besides."""
 
     def __init__(self) -> None:
         read_settings_files()
+
+    @property
+    def commands(self) -> tuple[Callable[..., None], ...]:
+        """Commands that operate it."""
+        return ()
 
     def registry(self) -> Registry:
         """Return the registry of rules."""

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from pyscipopt import Model
 
-from bife_core.base.errors import BifeError, RegistryError, RuleError
+from bife_core.base.errors import BifeError, RegistryError, RuleError, StoreError
 from bife_core.base.values import Value
 from bife_core.base.wording import storable
 from bife_core.instances.config import InstancesConfig
@@ -32,7 +32,6 @@ from bife_core.registry.evidence import (
 from bife_core.solver.methods.base import RPB, Method
 from bife_core.solver.methods.references import MODEL_REFERENCE, method_of, unaltered
 from bife_core.solver.scip.settings import SolverConfig
-from bife_core.store import StoreError
 
 GATE: Final = "the statistical gate"
 """Who decides where no person does."""

@@ -23,8 +23,8 @@ import psutil
 from sqlalchemy import ColumnElement, Connection, Row, delete, extract, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
-from bife_core.base.errors import BifeError
-from bife_core.store.database import Database, StoreError, claims
+from bife_core.base.errors import BifeError, StoreError
+from bife_core.store.database import Database, claims
 
 LEASE_S: Final = 60.0
 """Seconds a claim holds without being renewed."""

@@ -15,7 +15,7 @@ from sqlalchemy import Column, Connection, Row, Select, Table, insert, select
 from sqlalchemy.exc import ArgumentError, IntegrityError, NoSuchModuleError, SQLAlchemyError
 from sqlalchemy.types import TypeDecorator, TypeEngine
 
-from bife_core.base.errors import BifeError
+from bife_core.base.errors import StoreError
 from bife_core.base.files import make_private
 from bife_core.base.places import sqlite_file
 from bife_core.base.wording import storable
@@ -63,10 +63,6 @@ cursors = _table("cursors", 2, subscriber=_TEXT, study=_TEXT, seq=_NUMBER, note=
 ledger = _table("ledger", 3, group=_TEXT, purpose=_TEXT, by=_TEXT, number=_NUMBER)
 _process: dict[str, TypeEngine[Any]] = {"pid": sa.BigInteger(), "began_unix_s": _TIME, "until_unix_s": _TIME}
 claims = _table("claims", 1, name=_TEXT, holder=_TEXT, machine=_TEXT, **_process)
-
-
-class StoreError(BifeError):
-    """The store cannot be opened, read or written to."""
 
 
 class Database:

@@ -17,10 +17,11 @@ from sqlalchemy import Connection, Row, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from bife_core.base.arguments import checked
+from bife_core.base.errors import StoreError
 from bife_core.base.values import Value
 from bife_core.instances.base import SPLITS, Split
 from bife_core.store.claims import Claims
-from bife_core.store.database import Database, StoreError, calls, cursors, events, ledger, solves, studies
+from bife_core.store.database import Database, calls, cursors, events, ledger, solves, studies
 
 _MANY: Final = 10_000
 

@@ -14,6 +14,7 @@ from bife_core.base.wording import first_line
 from bife_core.solver.methods.references import LISTED, MODEL_REFERENCE, RUN_FILES, RUN_REFERENCE, AbsentError
 from bife_tasks import mlflow_tracks
 from bife_tasks.home import mlflow_uri
+from bife_tasks.mirror import mirrored
 
 
 def read_mlflow(reference: str) -> tuple[str, dict[str, str]]:
@@ -51,8 +52,6 @@ def read_mlflow(reference: str) -> tuple[str, dict[str, str]]:
 
 def _mirrored(model: Any) -> tuple[str, dict[str, str]] | None:
     """Return text and tags of a version that can be had without MLflow, or None."""
-    from bife_tasks.registry.mirror import mirrored
-
     with _settings():
         address = (
             os.environ.get("MLFLOW_REGISTRY_URI") or os.environ.get("MLFLOW_TRACKING_URI") or mlflow_uri()

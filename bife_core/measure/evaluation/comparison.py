@@ -5,10 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from itertools import count
-from typing import Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
-import pandas as pd
 
 from bife_core.base.stats import (
     CAP,
@@ -26,6 +25,9 @@ from bife_core.base.values import Value
 from bife_core.base.wording import counted, fits, interval_text
 from bife_core.measure.evaluation.metrics import METRICS
 from bife_core.solver.scip.cost import Cost
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Finding = Literal["better", "worse", "undecided"]
 
@@ -235,6 +237,8 @@ def compare_pair(
     frame: pd.DataFrame, method: str, baseline: str, metric: Cost, confidence: float, setting: str
 ) -> Comparison | None:
     """Compare two methods; None if they share no solve."""
+    import pandas as pd  # which what only reads results does without
+
     if log_costs(frame, method, baseline, metric).empty:
         return None
     facts: dict[str, Any] = {"setting": setting, "method": method, "baseline": baseline, "metric": metric}

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
-
-import pandas as pd
+from typing import TYPE_CHECKING, Any, Final
 
 from bife_core.base.stats import geometric_mean, geometric_std
 from bife_core.solver.methods.base import Method
 from bife_core.solver.methods.references import beside_branching
 from bife_core.solver.scip.cost import LARGEST_GAP, LEAST, TICK_S, Cost
 from bife_core.solver.scip.solve import DONE
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _CHARGE_FACTOR: Final = 10.0
 """A solve without a count costs this often the most that any method took on the same instance and seed."""
@@ -98,6 +99,8 @@ def solve_frame(
     `time_limit_s` at least. A metric that no row has, recorded before it existed, is NaN in all. An instance without a
     `group` is one of its own. `beside_branching` is as of `methods`, by label, else empty.
     """
+    import pandas as pd  # which what only names metrics does without
+
     frame = pd.DataFrame([dict(row) for row in rows])
     frame["group"] = frame.get("group", frame["digest"])
     beside = {label: beside_branching(method) for label, method in (methods or {}).items()}

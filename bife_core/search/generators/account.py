@@ -17,11 +17,11 @@ from urllib.parse import quote
 
 from pydantic import Field, ValidationError
 
-from bife_core.base.errors import GeneratorError
+from bife_core.base.errors import GeneratorError, StoreError
 from bife_core.base.values import Value, describe
 from bife_core.search.generators.base import Message, NoDraftError
 from bife_core.search.generators.config import BudgetConfig
-from bife_core.store import DATABASE, Store, StoreError
+from bife_core.store import DATABASE, Store
 
 T = TypeVar("T")
 

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 from bife_core.cli.backend import Backend, Finding
 from bife_core.cli.outcome import CommandEnd
-from bife_flows.cli.operating import COMMANDS
 from bife_tasks import INSTALLED, mlflow_tracks
 
 if TYPE_CHECKING:
@@ -55,8 +54,14 @@ class Flows(Backend):
     """Runs stages as flows; what they need is imported when one runs."""
 
     installed = INSTALLED
-    commands = COMMANDS
     checks = MappingProxyType({"MLflow": _mlflow, "Prefect": _prefect})
+
+    @property
+    def commands(self) -> tuple[Callable[..., None], ...]:
+        """Those of servers, worker and home."""
+        from bife_flows.cli.operating import COMMANDS
+
+        return COMMANDS
 
     def registry(self) -> Registry:
         """Return the tracker's registry; while MLflow has none, that of the home's store."""

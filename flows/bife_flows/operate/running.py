@@ -20,10 +20,9 @@ from prefect.exceptions import PrefectException
 from prefect.settings import get_current_settings
 from prefect.states import Cancelled, Crashed
 
-from bife_core.base.errors import BifeError
+from bife_core.base.errors import BifeError, StoreError
 from bife_core.run.observer import Observer
 from bife_core.run.study.journal import stop_journals
-from bife_core.store import StoreError
 from bife_core.store.home import project_home
 from bife_flows.operate.servers import LOOPBACK, UVICORN, Server, current, free_port, link_to_pages
 from bife_flows.reporting.conduct import gone, own_process, report_end, require_room

@@ -20,14 +20,13 @@ from prefect.states import Completed
 from prefect.tasks import Task
 from pydantic import SecretStr
 
-from bife_core.base.errors import BifeError, GeneratorError
+from bife_core.base.errors import BifeError, GeneratorError, StoreError
 from bife_core.run.config import GeneratorConfig, PipelineConfig
 from bife_core.run.observer import SearchState
 from bife_core.run.stages.conclusions import links
 from bife_core.run.stages.runtime import Conductor, PresentRun, Runtime
 from bife_core.run.stages.tracker import TrackedRun
 from bife_core.search.generators.model_settings import KEY_VARIABLE, holding_key
-from bife_core.store import StoreError
 from bife_core.workers import WorkerFailure
 from bife_flows.reporting.artifacts import SearchPage, show_conclusion
 from bife_tasks.stores import announce, observer, tracker

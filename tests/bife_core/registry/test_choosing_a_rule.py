@@ -5,7 +5,7 @@ from unittest.mock import Mock
 
 import pytest
 
-from bife_core.base.errors import RegistryError
+from bife_core.base.errors import RegistryError, StoreError
 from bife_core.instances.formulation import likeness_of
 from bife_core.registry.choosing import registered_name
 from bife_core.registry.evidence import CHAMPION, UNGATED
@@ -14,7 +14,6 @@ from bife_core.solver.methods.base import RPB
 from bife_core.solver.scip.reader import read_model
 from bife_core.solver.scip.settings import SolverConfig
 from bife_core.solver.scip.solve import SolveSettings
-from bife_core.store import StoreError
 from tests.support.registered import evidence, source, under
 
 DEFAULT, PAPER = SolverConfig(), SolverConfig(name="paper")

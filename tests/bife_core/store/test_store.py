@@ -12,8 +12,9 @@ import psutil
 import pytest
 from sqlalchemy import create_engine, inspect, select, text
 
+from bife_core.base.errors import StoreError
 from bife_core.base.places import sqlite_url
-from bife_core.store import ClaimLostError, ClaimTimeoutError, Store, StoreError
+from bife_core.store import ClaimLostError, ClaimTimeoutError, Store
 from bife_core.store.database import SCHEMA, _tables, claims
 from tests.support.databases import new_database
 

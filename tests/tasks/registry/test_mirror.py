@@ -9,8 +9,9 @@ import pytest
 from bife_core.base.places import sqlite_file
 from bife_core.registry.evidence import CHAMPION
 from bife_core.solver.methods.references import read_stored
-from bife_tasks.registry import mirror as mirrors
-from bife_tasks.registry.mirror import MirroredRegistry, mirrored
+from bife_tasks import mirror as mirrors
+from bife_tasks.mirror import mirrored
+from bife_tasks.registry.mirrored import MirroredRegistry
 from bife_tasks.registry.mlflow_registry import IN_MLFLOW
 from bife_tasks.tracking import mlflow_runs
 from tests.support.challenging import made_champion, new_run

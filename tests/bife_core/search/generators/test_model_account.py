@@ -9,7 +9,7 @@ from decimal import Decimal
 
 import pytest
 
-from bife_core.base.errors import ConfigError, GeneratorError
+from bife_core.base.errors import ConfigError, GeneratorError, StoreError
 from bife_core.run.config import BudgetConfig
 from bife_core.search import SampleRequest
 from bife_core.search.generators.account import (
@@ -23,7 +23,6 @@ from bife_core.search.generators.account import (
 from bife_core.search.generators.base import Draft, PromptContext
 from bife_core.search.generators.model_settings import ModelApiSettings
 from bife_core.search.generators.openai_compatible import OpenAIGenerator
-from bife_core.store import StoreError
 from tests.support.model_answers import MODEL
 from tests.support.model_api import ModelApi
 from tests.support.stored import account_at
