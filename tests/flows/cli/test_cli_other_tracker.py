@@ -37,5 +37,17 @@ def test_a_stage_runs_as_a_flow_and_what_it_left_is_pruned(bare, tmp_path):
     assert not (tmp_path / "mlflow").exists()
 
 
+@pytest.mark.long
+def test_up_starts_prefect_and_the_worker_alone(bare, tmp_path):
+    try:
+        started = bare("up", "--detach")
+        assert "the store, whose pages `bife up` does not serve" in started.stdout, started.stderr
+        parts = bare("status").stdout.splitlines()
+        assert [line.split()[0] for line in parts if " answers" in line] == ["Prefect", "worker"]
+    finally:
+        bare("down")
+    assert not (tmp_path / "mlflow").exists()
+
+
 def test_each_stage_of_a_command_has_a_flow():
     assert {name for name in _STAGES if not hasattr(stages, name)} == set()
