@@ -19,14 +19,7 @@ CAPTION: Final = (
     "all rows; bold where interval and test agree."
 )
 
-_RATIO_HEADS: Final = (
-    "Ratio",
-    "Interval",
-    "p, adjusted",
-    "Win/tie/loss",
-    "Nodes, ratio",
-    "Time a node, ratio",
-)
+_HEADS: Final = ("Ratio", "Interval", "p, adjusted", "Win/tie/loss", "Nodes, ratio", "Time a node, ratio")
 
 
 @dataclass(frozen=True)
@@ -42,7 +35,7 @@ def report_table(report: Report, *, every: bool = False) -> tuple[tuple[str, ...
     compared_by = (evaluation.protocol.metric for evaluation in report.evaluations)
     shown = list(METRICS) if every else list(dict.fromkeys(("nodes", "time", *compared_by)))
     heads = ["Instances", "Method", "Solved", *(METRICS[name].label for name in shown)]
-    heads += ["Wins", "In branching"] if every else _RATIO_HEADS
+    heads += ["Wins", "In branching"] if every else _HEADS
     rows = []
     for evaluation, comparisons in zip(report.evaluations, report.comparisons, strict=True):
         by_method, lead = {comparison.method: comparison for comparison in comparisons}, comparisons[0]
@@ -58,7 +51,7 @@ def report_table(report: Report, *, every: bool = False) -> tuple[tuple[str, ...
             if every:
                 cells += [str(facts["wins"]), f"{facts['inference_share']:.1%}"]
             else:
-                cells += _ratio_cells(comparison) if comparison else [""] * len(_RATIO_HEADS)
+                cells += _ratio_cells(comparison) if comparison else [""] * len(_HEADS)
             rows.append(Row(tuple(cells), comparison.finding if comparison and not every else None))
     return tuple(heads), tuple(rows)
 
