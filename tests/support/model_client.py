@@ -10,7 +10,7 @@ from pathlib import Path
 from bife_core.search import SampleRequest
 from bife_core.search.generators.account import Account
 from bife_core.search.generators.base import PromptContext
-from bife_core.search.generators.model_settings import ModelApiSettings
+from bife_core.search.generators.config import GeneratorConfig
 from bife_core.search.generators.openai_compatible import OpenAIGenerator
 from bife_core.store import Store
 from tests.support.stored import STUDY
@@ -21,7 +21,7 @@ THREADS = 16
 def main():
     """Ask for as many rules as the command line says."""
     directory, count = Path(sys.argv[1]), int(sys.argv[2])
-    generator = OpenAIGenerator(ModelApiSettings.from_environment(), Account(Store(directory), STUDY))
+    generator = OpenAIGenerator(GeneratorConfig(), Account(Store(directory), STUDY))
     requests = [
         SampleRequest(id=f"g00-c{number:02d}", generation=0, operator="i1", seed=number)
         for number in range(count)

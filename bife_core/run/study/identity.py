@@ -34,14 +34,8 @@ def generator_identity(config: GeneratorConfig) -> dict[str, Any]:
     """Return what a generator's answers depend on, the environment's part included and secrets left out."""
     # A limit, such as one of the budget: raised after answers that had no room, it goes on with the same search.
     identity = config.model_dump(mode="json", exclude={"max_completion_tokens"})
-    if config.kind == "openai":
-        from bife_core.search.generators.model_settings import ModelApiSettings
-        from bife_core.search.generators.prompting import prompt_version
-
-        settings = ModelApiSettings.from_environment()
-        identity["model"] = config.model or settings.model
-        identity["prompt_version"] = prompt_version()
-    return identity
+    further = getattr(GENERATORS.find(config.kind), "identity", None)
+    return identity | (further(config) if further is not None else {})
 
 
 def search_facts(

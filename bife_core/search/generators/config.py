@@ -16,14 +16,18 @@ GENERATORS: Final[Plugins[Callable[..., Generator]]] = Plugins(
     "generator",
     "bife.generators",
     {
-        "offline": "bife_core.search.generators.offline:configured",
-        "openai": "bife_core.search.generators.openai_compatible:configured",
-        "replay": "bife_core.search.generators.replay:configured",
+        "offline": "bife_core.search.generators.offline:OfflineGenerator",
+        "openai": "bife_core.search.generators.openai_compatible:OpenAIGenerator",
+        "replay": "bife_core.search.generators.replay:ReplayGenerator",
     },
     callable,
-    "a function of a `GeneratorConfig` and an `Account`",
+    "a function of a `GeneratorConfig` and an `Account`, or a class made from them",
 )
-"""Maker of every generator, by the `kind` of its configuration."""
+"""Maker of every generator, by the `kind` of its configuration.
+
+One may say more: `identity`, a function of the configuration, what answers depend on beside it; and `key_variable`, the
+variable of the environment with a key, which flows may keep as a secret.
+"""
 
 Prompts = Literal["paper", "informed"]
 

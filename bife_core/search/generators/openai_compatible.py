@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import httpx2
 import numpy as np
@@ -16,7 +16,7 @@ from bife_core.search.generators import replies
 from bife_core.search.generators.account import Account, Call, request_id
 from bife_core.search.generators.base import Draft, DraftingStoppedError, Message, NoDraftError, PromptContext
 from bife_core.search.generators.config import GeneratorConfig
-from bife_core.search.generators.model_settings import ModelApiSettings
+from bife_core.search.generators.model_settings import KEY_VARIABLE, ModelApiSettings
 from bife_core.search.generators.pacing import Pace
 from bife_core.search.generators.parsing import read_answer, without_reasoning
 from bife_core.search.generators.prompting import assemble, assemble_repair, prompt_digest, prompt_version
@@ -34,7 +34,6 @@ _LOADING_S: Final = 1800.0
 """Seconds that a server may ask to wait for, and that loading a model may take."""
 FIRST_TURNS: Final = 2
 """Rules that each model writes in turn before the bandit chooses."""
-_DEFAULT: Final = GeneratorConfig()
 _TOO_MUCH: Final = re.compile(r"too large|at most|maximum|exceed|less than", re.IGNORECASE)
 
 
@@ -81,14 +80,17 @@ class OpenAIGenerator:
     """Asks a chat API for each rule; calls are recorded on `account` and recorded answers are not paid again.
 
     Threads may share it. Requests go out alone until an answer has text, so that a wrong key costs one; after an
-    outcome that stops the run no other goes out. A `ConfigError` says that money is limited and a price is missing.
+    outcome that stops the run no other goes out. By default the `settings` are those of the environment. A
+    `ConfigError` says that money is limited and a price is missing.
     """
 
-    name = "openai"
+    name: ClassVar[str] = "openai"
+    key_variable: ClassVar[str] = KEY_VARIABLE
 
     def __init__(
-        self, settings: ModelApiSettings, account: Account, config: GeneratorConfig = _DEFAULT
+        self, config: GeneratorConfig, account: Account, settings: ModelApiSettings | None = None
     ) -> None:
+        settings = settings or _settings_for(config)
         _, self.models = settings.require_complete()
         if account.budget.usd is not None and not (settings.price_in and settings.price_out):
             raise ConfigError(
@@ -103,6 +105,11 @@ class OpenAIGenerator:
         self._pace = Pace(settings.concurrency, lambda: self._stopped is not None or account.over())
         self._empty, self._warned = 0, set[str]()
         self._refused = {(call.model, name): "" for call in account.calls() for name in call.refused}
+
+    @staticmethod
+    def identity(config: GeneratorConfig) -> dict[str, Any]:
+        """Return what answers depend on beside the configuration: the model and the prompts."""
+        return {"model": _settings_for(config).model, "prompt_version": prompt_version()}
 
     def generate(self, request: WrittenRequest, context: PromptContext) -> Draft:
         """Write one rule; recorded answers are given even where the budget is used up."""
@@ -354,8 +361,7 @@ def offered(settings: ModelApiSettings) -> list[str]:
         raise (DraftingStoppedError if stops else NoDraftError)(outcome["error"]) from error
 
 
-def configured(config: GeneratorConfig, account: Account) -> OpenAIGenerator:
-    """Return the generator for the API the environment names, with the model of `config` where it names one."""
+def _settings_for(config: GeneratorConfig) -> ModelApiSettings:
+    """Return the settings of the environment, with the model of a configuration where it names one."""
     settings = ModelApiSettings.from_environment()
-    settings = settings.model_copy(update={"model": config.model or settings.model})
-    return OpenAIGenerator(settings, account, config)
+    return settings.model_copy(update={"model": config.model or settings.model})

@@ -3,34 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 
 from bife_core.base.errors import GeneratorError
 from bife_core.search.generators.account import Account, Call, recorded_calls
 from bife_core.search.generators.base import Draft, Message, PromptContext
-from bife_core.search.generators.config import GeneratorConfig, Prompts
+from bife_core.search.generators.config import GeneratorConfig
 from bife_core.search.generators.parsing import read_answer
 from bife_core.search.generators.prompting import assemble, assemble_repair, prompt_digest
 from bife_core.search.types import WrittenRequest
 
 
 class ReplayGenerator:
-    """Answers each request with what a model answered in an earlier run, whose store or JSON files `directory` holds.
+    """Answers each request with what a model answered in an earlier run.
 
-    An answer is found under the request's key, best with the same prompt, else under the prompt alone, of several one
-    by the request's seed.
+    Its store or JSON files are in the folder `config.replay_from`. An answer is found under the request's key, best
+    with the same prompt, else under the prompt alone, of several one by the request's seed.
     """
 
     name = "replay"
 
-    def __init__(self, directory: Path, prompts: Prompts = "informed") -> None:
-        self.prompts: Prompts = prompts
-        self.needs_context = prompts == "informed"
-        self.directory = directory
-        self._answers = [call for call in recorded_calls(directory) if call.status == "ok"]
+    def __init__(self, config: GeneratorConfig, account: Account) -> None:
+        assert config.replay_from is not None  # `GeneratorConfig` sees to it
+        self.prompts, self.directory = config.prompts, config.replay_from
+        self.needs_context = self.prompts == "informed"
+        self._answers = [call for call in recorded_calls(self.directory) if call.status == "ok"]
         if not self._answers:
             raise GeneratorError(
-                f"{directory} holds no recorded answers: a folder with a store or with files <key>.<number>.json "
+                f"{self.directory} holds no recorded answers: a folder with a store or with files <key>.<number>.json "
                 "was expected."
             )
 
@@ -64,9 +63,3 @@ class ReplayGenerator:
         wanted = request.id, prompt_digest(assemble_repair(first, reason))
         recorded = [call for call in self._answers if (call.key, call.prompt_digest) == wanted]
         return read_answer(request, recorded[-1]) if recorded else None
-
-
-def configured(config: GeneratorConfig, account: Account) -> ReplayGenerator:
-    """Return the generator for `config.replay_from`."""
-    assert config.replay_from is not None  # `GeneratorConfig` sees to it
-    return ReplayGenerator(config.replay_from, config.prompts)

@@ -26,7 +26,8 @@ from bife_core.run.observer import SearchState
 from bife_core.run.stages.conclusions import links
 from bife_core.run.stages.runtime import Conductor, PresentRun, Runtime
 from bife_core.run.stages.tracker import TrackedRun
-from bife_core.search.generators.model_settings import KEY_VARIABLE, holding_key
+from bife_core.search.generators import GENERATORS
+from bife_core.search.generators.model_settings import holding_key
 from bife_core.workers import WorkerFailure
 from bife_flows.reporting.artifacts import SearchPage, show_conclusion
 from bife_tasks.stores import announce, observer, tracker
@@ -140,7 +141,8 @@ class PrefectConductor(Conductor):
 
     def model_key(self, config: GeneratorConfig) -> AbstractContextManager[None]:
         """Have a model API called with the key in the block `KEY_BLOCK`, unless the environment has one."""
-        if config.kind != "openai" or os.environ.get(KEY_VARIABLE):
+        variable = getattr(GENERATORS.find(config.kind), "key_variable", None)
+        if variable is None or os.environ.get(variable):
             return nullcontext()
         try:
             with get_client(sync_client=True) as client:
@@ -150,7 +152,7 @@ class PrefectConductor(Conductor):
         except httpx.HTTPError as error:
             # Of the cause only its kind: a server may repeat the secret in its complaint.
             raise GeneratorError(
-                f"Prefect's Secret block {KEY_BLOCK} could not be read ({type(error).__name__}); set {KEY_VARIABLE}."
+                f"Prefect's Secret block {KEY_BLOCK} could not be read ({type(error).__name__}); set {variable}."
             ) from None
         return holding_key(SecretStr(str(block.data["value"])))
 

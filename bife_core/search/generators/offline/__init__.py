@@ -51,6 +51,9 @@ class OfflineGenerator:
     name = "offline"
     model = "offline grammar"
 
+    def __init__(self, config: GeneratorConfig | None = None, account: Account | None = None) -> None:
+        pass  # it depends on neither
+
     def generate(self, request: WrittenRequest, context: PromptContext) -> Draft:
         """Write one rule or one reflection; it always succeeds."""
         if isinstance(request, ReflectionRequest):
@@ -87,8 +90,3 @@ def _reflection(request: ReflectionRequest) -> str:
     return (
         f"Favour {names}." if names else "Both read the same features; combine them as the better rule does."
     )
-
-
-def configured(config: GeneratorConfig, account: Account) -> OfflineGenerator:
-    """Return the generator; it costs nothing."""
-    return OfflineGenerator()

@@ -6,6 +6,7 @@ from bife_core.language.rules.types import Program
 from bife_core.search import Sample, SampleRequest
 from bife_core.search.generators.account import Call, recorded_calls
 from bife_core.search.generators.base import PromptContext
+from bife_core.search.generators.config import GeneratorConfig
 from bife_core.search.generators.prompting import assemble, prompt_digest, prompt_version
 from bife_core.search.generators.replay import ReplayGenerator
 from tests.support.documents import DOCS
@@ -44,10 +45,14 @@ def recorded(directory, asked, answer, number=1):
     )
 
 
+def replaying(folder):
+    return ReplayGenerator(GeneratorConfig(kind="replay", replay_from=folder), account=None)
+
+
 def test_the_same_prompt_is_preferred_under_the_same_key(tmp_path):
     recorded(tmp_path, request("k", operator="m1"), good_answer(1), number=1)
     recorded(tmp_path, request("k", operator="m2"), good_answer(2), number=2)
-    replay = ReplayGenerator(tmp_path)
+    replay = replaying(tmp_path)
     assert replay.generate(request("k", operator="m1"), ABOUT).source == rule_source(1)
     assert replay.generate(request("k", operator="e1"), ABOUT).source == rule_source(2)
 
@@ -55,7 +60,7 @@ def test_the_same_prompt_is_preferred_under_the_same_key(tmp_path):
 def test_an_unknown_key_gets_an_answer_to_the_same_prompt_by_its_seed(tmp_path):
     for number in range(3):
         recorded(tmp_path, request(f"g00-c{number:02d}"), good_answer(number))
-    replay = ReplayGenerator(tmp_path)
+    replay = replaying(tmp_path)
     sources = [replay.generate(request("other", seed), ABOUT).source for seed in range(3)]
     assert sources == [rule_source(number) for number in range(3)]
     assert replay.generate(request("other", 2), ABOUT).source == sources[2]
@@ -63,7 +68,7 @@ def test_an_unknown_key_gets_an_answer_to_the_same_prompt_by_its_seed(tmp_path):
 
 def test_a_request_without_a_recording_fails_with_its_key(tmp_path):
     recorded(tmp_path, request("g00-c00"), good_answer(0))
-    generation = ReplayGenerator(tmp_path).generate(request("g05-c02", operator="m1"), ABOUT)
+    generation = replaying(tmp_path).generate(request("g05-c02", operator="m1"), ABOUT)
     assert generation.source is None
     assert "g05-c02" in str(generation.failure)
 
@@ -71,19 +76,19 @@ def test_a_request_without_a_recording_fails_with_its_key(tmp_path):
 def test_failed_calls_are_never_replayed(tmp_path):
     recorded(tmp_path, request("a"), good_answer(0), number=1)
     recorded(tmp_path, request("a"), None, number=2)
-    assert ReplayGenerator(tmp_path).generate(request("a"), ABOUT).source == rule_source(0)
+    assert replaying(tmp_path).generate(request("a"), ABOUT).source == rule_source(0)
 
 
 def test_a_recorded_refusal_stays_a_failure(tmp_path):
     recorded(tmp_path, request("a"), "I cannot help with that.")
-    assert "I cannot help" in str(ReplayGenerator(tmp_path).generate(request("a"), ABOUT).failure)
+    assert "I cannot help" in str(replaying(tmp_path).generate(request("a"), ABOUT).failure)
 
 
 def test_a_directory_without_answers_is_refused(tmp_path):
     recorded(tmp_path / "failed", request("a"), None)
     for name in ("none", "", "failed"):
         with pytest.raises(GeneratorError, match="holds no recorded answers"):
-            ReplayGenerator(tmp_path / name)
+            replaying(tmp_path / name)
 
 
 ANSWERS = DOCS / "research" / "answers"
@@ -97,7 +102,7 @@ ANSWERS = DOCS / "research" / "answers"
 def test_the_answers_beside_the_documents_are_rules(folder):
     calls = recorded_calls(folder)
     assert len(calls) == len(list(folder.iterdir())) >= 32
-    replay = ReplayGenerator(folder)
+    replay = replaying(folder)
     for call in calls:
         source = replay.generate(request(call.key, operator=call.operator), ABOUT).source
         assert source is not None

@@ -21,6 +21,7 @@ from bife_core.search.generators.account import (
     used_shares,
 )
 from bife_core.search.generators.base import Draft, PromptContext
+from bife_core.search.generators.config import GeneratorConfig
 from bife_core.search.generators.model_settings import ModelApiSettings
 from bife_core.search.generators.openai_compatible import OpenAIGenerator
 from tests.support.model_answers import MODEL
@@ -52,7 +53,7 @@ def call(**changes):
 def generator(api, calls, budget, over=False, **settings):
     chosen = {"base_url": api.base_url, "model": MODEL, "timeout_s": 5.0} | PRICES | settings
     account = account_at(calls, budget, lambda: over)
-    return OpenAIGenerator(ModelApiSettings.model_validate(chosen), account)
+    return OpenAIGenerator(GeneratorConfig(), account, ModelApiSettings.model_validate(chosen))
 
 
 def ask_for(writer, count):

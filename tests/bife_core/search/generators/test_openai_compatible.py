@@ -101,7 +101,7 @@ def make(tmp_path):
         if model := config.pop("model", None):
             chosen |= {"model": model}
         whole = ModelApiSettings.model_validate(chosen | settings)
-        return OpenAIGenerator(whole, account, GeneratorConfig.model_validate(config))
+        return OpenAIGenerator(GeneratorConfig.model_validate(config), account, whole)
 
     return build
 
@@ -580,7 +580,7 @@ def test_a_gateway_gets_its_query_and_headers_and_they_are_kept_secret(tmp_path,
         api.configure(
             monkeypatch, query="?api-version=2024-10-21&x=", headers=f"api-key: {secret}\n X-Team : a:b "
         )
-        generator = OpenAIGenerator(ModelApiSettings.from_environment(), account_at(tmp_path))
+        generator = OpenAIGenerator(GeneratorConfig(), account_at(tmp_path))
         shown = [str(ask(generator).failure), repr(ask(generator, "b")), repr(generator.settings)]
     for received in api.requests:
         assert received.path == "/v1/chat/completions?api-version=2024-10-21&x="
@@ -692,7 +692,7 @@ def test_a_key_is_blotted_out_however_it_is_spelled_and_a_placeholder_is_left():
 )
 def test_missing_settings_are_named(tmp_path, settings, missing):
     with pytest.raises(GeneratorError, match=f"set {missing}"):
-        OpenAIGenerator(ModelApiSettings.model_validate(settings), account_at(tmp_path))
+        OpenAIGenerator(GeneratorConfig(), account_at(tmp_path), ModelApiSettings.model_validate(settings))
 
 
 def test_settings_come_from_the_environment(monkeypatch):
