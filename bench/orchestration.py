@@ -70,9 +70,8 @@ def pipeline_cost(preset_name: str) -> None:
     work_s, server_s = watched.stop()
     flow_s = time.process_time() - began_s - watched.own_s - drawing.spent_s - modelling.spent_s
     close_workers()
-    evaluated, decisions = result.evaluation, result.search.decisions
+    evaluated = result.evaluation
     assert evaluated is not None
-    assert decisions is not None
     solves = result.search.cost.solved * config.high.instances + len(evaluated.summary.rows)
     samples = len(result.search.samples)
     seconds = {

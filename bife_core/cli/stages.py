@@ -17,8 +17,9 @@ from bife_core.cli.running import run_stage
 
 if TYPE_CHECKING:
     from bife_core.run.config import PipelineConfig
-    from bife_core.run.stages.results import EvaluationResult, PipelineResult, SearchResult, TuningResult
-    from bife_core.run.stages.tracker import TrackedRun
+    from bife_core.run.observer import TrackedRun
+    from bife_core.run.stages.results import EvaluationResult, PipelineResult, TuningResult
+    from bife_core.run.study import SearchOutcome
     from bife_core.search import Sample
 
 _RULE: Final = (
@@ -46,7 +47,7 @@ def collect(**options: Any) -> None:
 def search(**options: Any) -> None:
     """Search for a rule; expert samples are collected first where they are missing."""
     config = resolve(options)
-    result: SearchResult = run_stage("search", config, rules=True)
+    result: SearchOutcome = run_stage("search", config, rules=True)
     show_rule(required(result), config, result)
     spent = result.spending
     facts = [
@@ -160,7 +161,7 @@ def show_discovery(config: PipelineConfig, result: PipelineResult) -> None:
     show_tracked(result.search.run, facts)
 
 
-def required(result: SearchResult) -> Sample:
+def required(result: SearchOutcome) -> Sample:
     """Return the best rule of a search; raise `CommandEnd` if it has none."""
     if result.best is not None:
         return result.best
@@ -172,7 +173,7 @@ def required(result: SearchResult) -> Sample:
 
 
 def finish(
-    config: PipelineConfig, compared: EvaluationResult | None, search_result: SearchResult | None = None
+    config: PipelineConfig, compared: EvaluationResult | None, search_result: SearchOutcome | None = None
 ) -> None:
     """Show how each instance of a folder ended; raise `CommandEnd` if methods proved different things of one."""
     if config.instances.folder is not None:
@@ -188,7 +189,7 @@ def finish(
         raise CommandEnd(sentence, ExitCode.DISAGREEMENT)
 
 
-def show_rule(best: Sample, config: PipelineConfig, search_result: SearchResult) -> None:
+def show_rule(best: Sample, config: PipelineConfig, search_result: SearchOutcome) -> None:
     """Print a rule of a search with its fidelities, in words, and the F_HF of others beside them."""
     from bife_core.measure.evaluation.metrics import METRICS
 
@@ -198,8 +199,8 @@ def show_rule(best: Sample, config: PipelineConfig, search_result: SearchResult)
     show_code(best.source or "")
     say()
     facts = []
-    if best.f_lf is not None and search_result.decisions is not None:
-        count = search_result.decisions.decisions
+    if best.f_lf is not None:
+        count = len(best.behaviour or "")
         facts.append(("F_LF", f"{best.f_lf:.3f}: {config.low.measure} on {count} expert samples"))
     if best.f_hf is not None:
         cost = METRICS[config.high.cost].words
@@ -227,7 +228,7 @@ def show_comparison(result: EvaluationResult) -> None:
     show_facts(measured(result))
 
 
-def show_optima(compared: EvaluationResult | None, search_result: SearchResult | None) -> None:
+def show_optima(compared: EvaluationResult | None, search_result: SearchOutcome | None) -> None:
     """Print how each instance of a folder ended: held-out ones under both methods, design ones under the rule."""
     rows = []
     if compared is not None:

@@ -74,7 +74,8 @@ from bife_core.search.generators.config import GeneratorConfig as GeneratorConfi
 
 # Trackers.
 from bife_core.run.stages.records import Record as Record
-from bife_core.run.stages.tracker import TrackedRun as TrackedRun, Tracker as Tracker
+from bife_core.run.observer import TrackedRun as TrackedRun
+from bife_core.run.stages.tracker import Tracker as Tracker
 
 # Methods.
 from bife_core.solver.methods.base import METHODS as METHODS, RPB as RPB, AnyMethod as AnyMethod

@@ -72,9 +72,10 @@ class World:
             return Answered(
                 request=request, high=HighScore(failure="killed") if killed else HighScore(costs=costs)
             )
-        if isinstance(request, SolveRequest):
-            lost = math.nan if kind < 0.5 else None
-            return Answered(request=request, high=HighScore(f_hf=lost if failed else -10 * value))
+        if not isinstance(request, SampleRequest):  # whatever fidelity of a rule it asks for
+            (score,), lost = request.parts, math.nan if kind < 0.5 else None
+            reached = {request.fidelity: lost if failed else -10 * value}
+            return Answered.model_validate({"request": request, score: reached})
         if failed and kind < 1 / 3:
             return Answered(request=request, low=LowScore(failure="no code"))
         low = LowScore(

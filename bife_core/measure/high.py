@@ -45,6 +45,11 @@ class HighScore(Value):
     cpu_s: float = 0.0
     notes: tuple[str, ...] = ()
 
+    @property
+    def seconds(self) -> float:
+        """What `cpu_s` are, as of all scores."""
+        return self.cpu_s
+
     def beside(self, reference: Reference) -> Iterator[tuple[int, float, SolveResult, SolveResult]]:
         """Yield place, cost, solve and RPB's solve of each design instance that has both."""
         results = iter(self.results)

@@ -6,6 +6,7 @@ import logging
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
+from bife_core.base.values import Value
 from bife_core.search.generators.account import Spending
 from bife_core.search.types import CostPoint, GenerationSummary, Sample
 
@@ -14,6 +15,15 @@ if TYPE_CHECKING:
 
 LOG: Final = logging.getLogger("bife")
 """Where everything is noted that no observer shows: stages and generations as INFO, notes as WARNING."""
+
+
+class TrackedRun(Value):
+    """Where a tracker has a study, without an id while it has none; addresses are relative where it has no server."""
+
+    run_id: str = ""
+    url: str = ""
+    ranking: str = ""  # of a search's samples, best first
+    tracker: str = ""  # its name, empty where the store alone has the study
 
 
 class SearchState(GenerationSummary):

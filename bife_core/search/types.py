@@ -14,6 +14,9 @@ from bife_core.solver.scip.cost import Cost
 Operator = str
 """What makes a rule: BiFE's own are EoH's i1 (no parents), e1, e2 (crossovers), m1, m2 (mutations), and `fit`."""
 
+FIDELITIES: Final = ("f_lf", "f_hf")
+"""Fields of a sample that say how good its rule is; higher is better."""
+
 
 class Sample(Value):
     """One sampled rule and all that is known of it; what is not known is None.
@@ -45,6 +48,11 @@ class Sample(Value):
         return self.failure is None
 
     @property
+    def fidelities(self) -> dict[str, float]:
+        """How good the rule is, as far as that is known, by the names in `FIDELITIES`."""
+        return {name: value for name, value in self if name in FIDELITIES and value is not None}
+
+    @property
     def lineage(self) -> str:
         """By which operator and from which samples it was made, such as ``g01-c02 by m1 from g00-c00``."""
         origin = f" from {', '.join(self.parents)}" if self.parents else ""
@@ -52,7 +60,19 @@ class Sample(Value):
 
 
 class _Asked(Value):
-    """What every request has: an id that no other of its kind has."""
+    """What every request has: an id that no other of its kind has.
+
+    A kind says here all that others must know of it; `Evaluator.work` answers it. `activity` is what is done while
+    ``{count}`` of the kind are answered, on ``{instances}`` perhaps. In a `SearchCost` the seconds of an answer's draft
+    and scores are `parts`, and one more `counts_as`. An answer gives one of `FIDELITIES`, or fails. With `after_rpb`
+    RPB's solves of the design instances have to be there first.
+    """
+
+    activity: ClassVar[str]
+    parts: ClassVar[dict[str, str]]
+    counts_as: ClassVar[str] = ""
+    fidelity: ClassVar[str] = ""
+    after_rpb: ClassVar[bool] = False
 
     kind: str
     id: str
@@ -61,6 +81,11 @@ class _Asked(Value):
     def subject(self) -> str:
         """Kind and id, such as ``solve g03-c05``; no other request has both."""
         return f"{self.kind} {self.id}"
+
+    @property
+    def rule(self) -> Sample | None:
+        """The sample, as it is when it is asked about, that an answer says more of; None if it says no fidelity."""
+        return None
 
 
 class _Written(_Asked):
@@ -86,15 +111,35 @@ class SampleRequest(_Written):
     `train` finds the rule; a ``niche`` in it is that of the sample. `number` counts the rules asked for before it.
     """
 
+    activity: ClassVar[str] = "sampling {count} rules"
+    parts: ClassVar[dict[str, str]] = {"draft": "generation", "low": "f_lf"}
+    counts_as: ClassVar[str] = "samples"
+    fidelity: ClassVar[str] = "f_lf"
+
     kind: Literal["sample"] = "sample"
     scored: bool = True
     source: str | None = None
     training: dict[str, Any] | None = None
     number: int = 0
 
+    @property
+    def rule(self) -> Sample:
+        """The sample that is asked for."""
+        return Sample(
+            id=self.id,
+            generation=self.generation,
+            operator=self.operator,
+            parents=tuple(parent.id for parent in self.parents),
+            niche=(self.training or {}).get("niche"),
+        )
+
 
 class ReflectionRequest(_Written):
     """Write a text on `parents`, worse before better, and on earlier `hints`; it costs a call and gives no rule."""
+
+    activity: ClassVar[str] = "writing {count} reflections"
+    parts: ClassVar[dict[str, str]] = {"draft": "generation"}
+    counts_as: ClassVar[str] = "reflections"
 
     kind: Literal["reflection"] = "reflection"
 
@@ -108,6 +153,10 @@ class TrialRequest(_Asked):
     `sample` and `source` are None for RPB. `parameters` are what the search set its numbers in `source` to, for the
     record; `cost` is what a solve costs, None being what F_HF is measured in.
     """
+
+    activity: ClassVar[str] = "{count} trials on training instances"
+    parts: ClassVar[dict[str, str]] = {"high": "tuning"}
+    counts_as: ClassVar[str] = "trials"
 
     kind: Literal["trial"] = "trial"
     sample: str | None = None
@@ -125,10 +174,20 @@ class SolveRequest(_Asked):
     empty where there is none. A rule that cannot beat the worst may be eliminated.
     """
 
+    activity: ClassVar[str] = "solving {instances} instances with {count} rules"
+    parts: ClassVar[dict[str, str]] = {"high": "f_hf"}
+    fidelity: ClassVar[str] = "f_hf"
+    after_rpb: ClassVar[bool] = True
+
     kind: Literal["solve"] = "solve"
     sample: Sample
     to_beat: tuple[float | None, ...] = ()
     best: tuple[float | None, ...] = ()
+
+    @property
+    def rule(self) -> Sample:
+        """The sample to be solved with."""
+        return self.sample
 
 
 Request = WrittenRequest | TrialRequest | SolveRequest
@@ -265,18 +324,15 @@ class SearchCost(Value):
             "trials": float(self.trials),
         }
 
-    def plus(self, part: str, seconds: float, counted: str = "") -> SearchCost:
-        """Return the cost with more seconds in one of `PARTS`, and one more of what is `counted`."""
-        name = f"{part}_s"
-        changed: dict[str, float] = {name: getattr(self, name) + seconds}
-        if counted:
-            changed[counted] = getattr(self, counted) + 1
-        return self.model_copy(update=changed)
+    def plus(self, counted: str = "", **seconds: float) -> SearchCost:
+        """Return the cost with more seconds in some of `PARTS`, and one more of what is `counted`."""
+        added = {f"{part}_s": more for part, more in seconds.items()} | ({counted: 1} if counted else {})
+        return self.model_copy(update={name: getattr(self, name) + more for name, more in added.items()})
 
-    def solved_with(self, sample: str, seconds: float, f_hf: float | None) -> SearchCost:
-        """Return the cost with the CPU seconds of a rule's solves, and a point if it is the best so far."""
-        cost = self.plus("f_hf", seconds, "" if f_hf is None else "solved")
-        if f_hf is None or (self.curve and f_hf <= self.curve[-1].f_hf):
+    def reaching(self, f_hf: float, sample: str) -> SearchCost:
+        """Return the cost with one more rule solved with, and a point of the curve if it is the best so far."""
+        cost = self.plus("solved")
+        if self.curve and f_hf <= self.curve[-1].f_hf:
             return cost
         totals = {name: getattr(cost, name) for name in ("solver_s", "work_s", "samples", "calls")}
         point = CostPoint(**totals, f_hf=f_hf, sample=sample)

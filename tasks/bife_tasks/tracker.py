@@ -8,8 +8,9 @@ from itertools import count
 from bife_core.base.errors import RegistryError
 from bife_core.registry.base import Registry
 from bife_core.registry.evidence import RegisteredRule
+from bife_core.run.observer import TrackedRun
 from bife_core.run.stages.records import SEARCH, Record
-from bife_core.run.stages.tracker import TrackedRun, Tracker
+from bife_core.run.stages.tracker import Tracker
 from bife_tasks.registry.mlflow_registry import IN_MLFLOW, carry_over
 from bife_tasks.stores import mlflow_run, observer
 from bife_tasks.tracking import mlflow_runs

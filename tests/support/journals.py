@@ -9,7 +9,6 @@ from bife_core.run.study import files as reports
 from bife_core.run.study.journal import (
     Completed,
     Ended,
-    Finalised,
     Journal,
     Opened,
 )
@@ -98,7 +97,7 @@ def add_sample(journal, name="g01-c00", **known):
     """Write down a sample, all of it."""
     add_draft(journal, name, **known)
     sample = settled(name, **known)
-    journal.add(Finalised(sample=sample))
+    journal.settle([sample])
     return sample
 
 

@@ -13,7 +13,7 @@ from sqlalchemy import event, text
 from sqlalchemy.engine import Engine
 
 from bife_core.run.stages.records import SEARCH
-from bife_core.run.study.journal import Finalised, claim_on
+from bife_core.run.study.journal import claim_on
 from bife_core.search.generators.account import Account
 from bife_core.store import ClaimLostError
 from bife_tasks import stores
@@ -320,7 +320,7 @@ def test_a_search_that_is_resumed_settles_what_was_left_open(killed, folder, key
     synchronise("Gone.")
     assert parent(killed).info.status == "FAILED"
     journal = opened(key, folder)
-    journal.add(Finalised(sample=journals.settled("g00-c00", f_lf=0.25)))
+    journal.settle([journals.settled("g00-c00", f_lf=0.25)])
     add_end(journal)
     again = synced(folder)
     assert parent(again).info.status == "FINISHED"

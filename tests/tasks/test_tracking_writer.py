@@ -15,7 +15,7 @@ from bife_core.measure.high import HighScore
 from bife_core.measure.low import LowScore
 from bife_core.run.stages.records import COLLECTION, EVALUATION, SEARCH, TUNING, Record
 from bife_core.run.study import files as reports
-from bife_core.run.study.journal import Finalised, Referred, Stopped
+from bife_core.run.study.journal import Referred, Stopped
 from bife_core.search import Sample, SampleRequest
 from bife_core.search.answers import Answered
 from bife_core.search.generators.account import Account
@@ -154,7 +154,7 @@ def test_a_sample_took_from_the_beginning_of_its_draft_to_its_last_score(journal
     low = LowScore(f_lf=0.5, sha="abc", seconds=0.5)
     scored = journal.add(drafted.model_copy(update={"low": low}))
     time.sleep(0.05)
-    journal.add(Finalised(sample=journals.settled(f_lf=0.5)))
+    journal.settle([journals.settled(f_lf=0.5)])
     info = children(synced(folder))["g01-c00"].info
     assert info.start_time == int(drafted.at_unix_s * 1000) - 2500
     assert info.end_time == int(scored.at_unix_s * 1000)
@@ -234,7 +234,7 @@ def test_a_sample_under_way_is_a_child_that_runs_until_it_is_settled(journal, fo
     search = synced(folder)
     run = children(search)["g01-c00"]
     assert (run.info.status, run.data.metrics["f_lf"]) == ("RUNNING", 0.5)
-    journal.add(Finalised(sample=journals.settled(f_lf=0.5, f_hf=-2.0)))
+    journal.settle([journals.settled(f_lf=0.5, f_hf=-2.0)])
     again = synced(folder)  # by another process, which has to look up what is there
     ended = children(again)["g01-c00"]
     assert (ended.info.run_id, ended.info.status) == (run.info.run_id, "FINISHED")

@@ -5,10 +5,10 @@ from __future__ import annotations
 from bife_core.base.wording import as_markdown, counted, interval_text
 from bife_core.measure.evaluation.comparison import change_text
 from bife_core.measure.evaluation.metrics import METRICS
-from bife_core.run.stages.results import EvaluationResult, PipelineResult, SearchResult
-from bife_core.run.stages.tracker import TrackedRun
+from bife_core.run.observer import TrackedRun
+from bife_core.run.stages.results import EvaluationResult, PipelineResult
+from bife_core.run.study import SearchOutcome
 from bife_core.run.study.files import abstract
-from bife_core.search import Sample
 
 
 def link(text: str, url: str) -> str:
@@ -31,11 +31,11 @@ def compared(run: TrackedRun) -> str:
     return link(f"the comparison in {run.tracker}", run.url) if run.tracker else ""
 
 
-def search_conclusion(result: SearchResult) -> str:
+def search_conclusion(result: SearchOutcome) -> str:
     """Return the conclusion of a search."""
     head = "No rule was of use" if result.best is None else f"{result.best.id} is the best rule"
     counts = f"{len(result.samples)} rules sampled, {result.failures} of them failed, {result.seconds:.0f} s"
-    return _page(head, counts, links(result.run), _about(result.best), notes=result.notes)
+    return _page(head, counts, links(result.run), abstract(result.best), notes=result.notes)
 
 
 def evaluation_conclusion(result: EvaluationResult) -> str:
@@ -51,7 +51,7 @@ def pipeline_conclusion(result: PipelineResult) -> str:
     aliases = " and ".join(registered.aliases) or "no alias"
     standing = f"Registered as `{registered.reference}`, {aliases}. {result.no_champion}".rstrip()
     where = " · ".join(filter(None, (links(result.search.run), compared(evaluated.run))))
-    head, rule = as_markdown(evaluated.sentence), _about(result.final)
+    head, rule = as_markdown(evaluated.sentence), abstract(result.final)
     return _page(head, standing, _table(evaluated), where, rule, notes=result.notes)
 
 
@@ -80,10 +80,6 @@ def _table(result: EvaluationResult) -> str:
     return "| | |\n|---|---|\n" + "\n".join(
         f"| {name} | {as_markdown(value)} |" for name, value in measured(result)
     )
-
-
-def _about(rule: Sample | None) -> str:
-    return "" if rule is None else abstract(rule)
 
 
 def _page(head: str, *parts: str, notes: tuple[str, ...]) -> str:

@@ -19,10 +19,11 @@ from bife_core.run.stages.evaluate import evaluate
 from bife_core.run.stages.held_out import no_champion_by, unseen_instances
 from bife_core.run.stages.register import no_champion, present_champion, register_rule
 from bife_core.run.stages.resolve import resolved
-from bife_core.run.stages.results import PipelineResult, SearchResult, TuningResult
+from bife_core.run.stages.results import PipelineResult, TuningResult
 from bife_core.run.stages.runtime import Runtime
 from bife_core.run.stages.search import NO_RULE, require_generator, search
 from bife_core.run.stages.tune import AT_HAND, tune, what_brought
+from bife_core.run.study import SearchOutcome
 from bife_core.run.study.files import keep_rule
 from bife_core.search import Sample, open_search
 from bife_core.search.generators.account import left_of
@@ -132,7 +133,7 @@ def _beside(config: PipelineConfig, tuned: TuningResult) -> dict[str, float]:
     return {f"SCIP default settings{where}": -fmean(costs)} if costs else {}
 
 
-def _finalists(config: PipelineConfig, search_result: SearchResult) -> list[Method]:
+def _finalists(config: PipelineConfig, search_result: SearchOutcome) -> list[Method]:
     """Return the best rules of a search, best first, and that one with budgets; without F_HF it alone."""
     if (best := search_result.best) is None:
         return []

@@ -11,8 +11,8 @@ from bife_core.measure.evaluation.comparison import statement
 from bife_core.measure.evaluation.summary import EvaluationSummary
 from bife_core.registry.evidence import Origin, RegisteredRule
 from bife_core.run.estimate import Estimate
+from bife_core.run.observer import TrackedRun
 from bife_core.run.stages.runtime import InstanceSet
-from bife_core.run.stages.tracker import TrackedRun
 from bife_core.run.study import SearchOutcome
 from bife_core.search import Sample
 from bife_core.search.generators import Spending
@@ -55,25 +55,6 @@ class TuningResult(Value):
         return self.tuning.sentence
 
 
-class SearchResult(SearchOutcome):
-    """The outcome of a search; `new` says whether this run had anything left to do."""
-
-    key: str
-    decisions: CollectionSummary | None
-    new: bool = True
-    run: TrackedRun
-
-    @property
-    def sentence(self) -> str:
-        """The outcome in one sentence."""
-        if not self.new:
-            return f"Nothing to do: this is search {self.key}, which ended before. {self.run.url}".rstrip()
-        if self.best is None:
-            return f"None of {len(self.samples)} sampled rules was of use."
-        name, value = ("F_LF", self.best.f_lf) if self.best.f_hf is None else ("F_HF", self.best.f_hf)
-        return f"{self.best.id} is the best of {len(self.samples)} rules: {name} {value:.4g}."
-
-
 class EvaluationResult(Value):
     """How a rule compares with the baseline on held-out instances."""
 
@@ -99,7 +80,7 @@ class PipelineResult(Value):
     """One run from instances to a registered rule; None stands for what was not reached, or not needed."""
 
     collection: CollectionResult | None
-    search: SearchResult
+    search: SearchOutcome
     final: Sample | None = None  # the rule of the search in what was registered
     choice: Choice | None = None
     tuned: TuningResult | None = None  # the settings the rule was searched for under

@@ -15,10 +15,10 @@ from bife_core.instances.base import Instance, Split
 from bife_core.measure.context import SolveContext
 from bife_core.registry.base import Registry
 from bife_core.run.config import GeneratorConfig, InstancesConfig, PipelineConfig, RunnerConfig
-from bife_core.run.observer import Observer, SearchState
+from bife_core.run.observer import Observer, SearchState, TrackedRun
 from bife_core.run.stages.instances import Entered, entered
 from bife_core.run.stages.records import Record
-from bife_core.run.stages.tracker import TrackedRun, Tracker
+from bife_core.run.stages.tracker import Tracker
 from bife_core.run.study import content_of
 from bife_core.solver.methods.base import Method
 from bife_core.solver.methods.references import BUDGET, MODEL_REFERENCE, load_method, with_budget

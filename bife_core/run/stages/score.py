@@ -24,8 +24,7 @@ from bife_core.run.stages.runtime import Runtime
 from bife_core.run.stages.search import opened
 from bife_core.run.study import Study
 from bife_core.run.study.files import keep_rule
-from bife_core.run.study.journal import Finalised, Referred
-from bife_core.run.study.prompt_context import ContextBuilder, Past, execution
+from bife_core.run.study.prompt_context import Past, execution
 from bife_core.search.bife import GIVEN
 from bife_core.search.generators import Draft, PromptContext
 from bife_core.search.generators.prompting import assemble
@@ -110,7 +109,7 @@ def score(
     `fit` numbers are fitted to the decisions first. A `GeneratorError` says that the budget is used up.
     """
     config, written = resolved(with_overrides(config, _OWN), runtime), _Given()
-    study, _, notes = opened(config, runtime, generator=written)
+    study, notes = opened(config, runtime, generator=written)
     pool = runtime.workers(config.runner)
     runtime.noted(notes)
     for name, text in rules:
@@ -122,7 +121,7 @@ def score(
                 if answer.draft is not None
             }
             sample_id = drafted.get((text, fit))
-            again = sample_id is not None and journal.find(Finalised, sample_id) is not None
+            again = sample_id in journal.samples
             if sample_id is None:
                 written.drafts = [Draft(source=text, fit=fit, thought=name)]
                 ended = study.run(samples=1)
@@ -141,41 +140,35 @@ def scored_before(config: PipelineConfig, runtime: Runtime) -> list[RuleScore]:
     """Return what `score` found of each rule, best first, but no single instances; it computes nothing."""
     runtime = Runtime(runtime.home, runtime.observer, workers=_closed)
     try:
-        study, _, _ = opened(resolved(with_overrides(config, _OWN), runtime), runtime, generator=_Given())
+        study, _ = opened(resolved(with_overrides(config, _OWN), runtime), runtime, generator=_Given())
     except WorkerFailure:
         return []
-    scores = [RuleScore(**_facts(study, entry.sample)) for entry in study.journal.of(Finalised)]
+    scores = [RuleScore(**_facts(study, sample)) for sample in study.journal.samples.values()]
     return sorted(scores, key=lambda score: math.inf if score.f_hf is None else -score.f_hf)
 
 
 def brief(config: PipelineConfig, runtime: Runtime) -> str:
     """Return how a coding agent works with `score`, and what a language model is told before its first rule."""
     config = resolved(with_overrides(config, _OWN), runtime)
-    study, _, _ = opened(config, runtime, generator=_Given())
+    study, _ = opened(config, runtime, generator=_Given())
     request = SampleRequest(id="brief", generation=0, operator="i1", seed=0)
-    context = _context(study).build(request, Past(), runtime.workers(config.runner))
+    context = study.context.build(request, Past(), runtime.workers(config.runner))
     guide = (resources.files("bife_core.language") / "writing-rules.md").read_text(encoding="utf-8")
     messages = assemble(request, context.model_copy(update={"theme": ""}), answer=False)
     return "\n".join((guide, *(message.content for message in messages)))
 
 
-def _context(study: Study) -> ContextBuilder:
-    return ContextBuilder(study.benchmark, study.instances, study.decisions, study.config)
-
-
 def _learned(study: Study, pool: Workers, name: str, sample_id: str, again: bool) -> RuleScore:
-    journal = study.journal
-    samples = {entry.sample.id: entry.sample for entry in journal.of(Finalised)}
-    solves = journal.answers("solve").items()
-    solved = {name: answer.high for name, answer in solves if name in samples and answer.high is not None}
-    facts, high, referred = _facts(study, samples[sample_id]), solved.get(sample_id), journal.find(Referred)
+    journal, samples = study.journal, study.journal.samples
+    solved = {name: score for name, score in journal.solved.items() if name in samples}
+    facts, high, reference = _facts(study, samples[sample_id]), solved.get(sample_id), journal.reference
     ranked = by_high_fidelity(samples.values())
     best = next(iter(ranked), None)
-    if high is not None and referred is not None:
+    if high is not None and reference is not None:
         rival = next((solved[sample.id] for sample in ranked if sample.id != sample_id), None)
-        facts |= _solves(study, high, referred.reference, rival)
+        facts |= _solves(study, high, reference, rival)
         if facts["f_hf"] is not None:
-            reached = {name: _f_hf(score, referred.reference) for name, score in solved.items()}
+            reached = {name: _f_hf(score, reference) for name, score in solved.items()}
             others = sorted(
                 (-f_hf, name) for name, f_hf in reached.items() if f_hf is not None and name != sample_id
             )
@@ -184,7 +177,7 @@ def _learned(study: Study, pool: Workers, name: str, sample_id: str, again: bool
                 for _, name in others
                 if undecided(study.instances, high.costs, solved[name].costs)
             )
-    choices = _context(study).choices_of([samples[sample_id]], pool, indexed=True).get("failings", {})
+    choices = study.context.choices_of([samples[sample_id]], pool, indexed=True).get("failings", {})
     about: dict[str, Any] = {
         "name": name,
         "again": again,
@@ -202,29 +195,27 @@ def _facts(study: Study, sample: Sample) -> dict[str, Any]:
     journal, config = study.journal, study.config.high
     facts: dict[str, Any] = {"name": sample.thought, "sample": sample.id}
     facts |= sample.model_dump(include={"failure", "eliminated", "f_lf", "f_hf"})
-    samples = [entry.sample for entry in journal.of(Finalised)]
+    samples = list(journal.samples.values())
     if sample.eliminated is not None:
         kept = by_high_fidelity(samples[: samples.index(sample)])[: study.config.search.elite_cap]
         facts["eliminated"] = lost_to(sample.eliminated, kept)
     facts["duplicate_of"] = next(
         (_called(other) for other in samples if other.id == sample.duplicate_of), None
     )
-    answer, solves = journal.answers("sample").get(sample.id), journal.answers("solve")
-    if answer is not None and answer.low is not None:
-        facts |= {"regret": answer.low.regret, "fitted": answer.low.source is not None}
+    if (low := journal.scored.get(sample.id)) is not None:
+        facts |= {"regret": low.regret, "fitted": low.source is not None}
     if sample.valid and sample.source is not None:
         facts["file"] = str(keep_rule(journal.folder, method_of(sample.source, sample.id)))
-    solved = {name: solve.high for name, solve in solves.items() if solve.high is not None}
-    score, referred = solved.get(sample.id), journal.find(Referred)
-    cpu_s = [study.collection_s, *(high.cpu_s for high in solved.values())]
-    cpu_s += [] if referred is None else [referred.reference.cpu_s]
+    score, reference = journal.solved.get(sample.id), journal.reference
+    cpu_s = [study.collection_s, *(high.cpu_s for high in journal.solved.values())]
+    cpu_s += [] if reference is None else [reference.cpu_s]
     facts |= {"solver_s": math.fsum(cpu_s), "solver_limit_s": study.config.budget.solver_s}
-    if score is not None and referred is not None:
-        rpb = [None if result is None else cost_of(result, config) for result in referred.reference.results]
+    if score is not None and reference is not None:
+        rpb = [None if result is None else cost_of(result, config) for result in reference.results]
         if logs := _log_ratios(study.instances, score.costs, rpb):
             ratio = ratio_interval(logs)
             facts |= {"ratio": ratio.ratio, "ci_low": ratio.low, "ci_high": ratio.high}
-        facts["f_hf"] = _f_hf(score, referred.reference)
+        facts["f_hf"] = _f_hf(score, reference)
     return facts
 
 

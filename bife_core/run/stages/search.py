@@ -12,12 +12,10 @@ from bife_core.run.settings import settings_of
 from bife_core.run.stages.collect import collect
 from bife_core.run.stages.conclusions import search_conclusion
 from bife_core.run.stages.resolve import resolved
-from bife_core.run.stages.results import SearchResult
 from bife_core.run.stages.runtime import InstanceSet, Runtime
-from bife_core.run.study import Journal, SearchState, Study, create_study
+from bife_core.run.study import SearchOutcome, SearchState, Study, create_study
 from bife_core.run.study.journal import Completed
 from bife_core.search import open_search
-from bife_core.search.answers import Answered
 from bife_core.search.generators import Account, Generator, open_generator
 
 SEARCH_ENDED: Final = "bife.search.ended"
@@ -42,7 +40,7 @@ def search(
     runtime: Runtime,
     decisions: CollectionSummary | None = None,
     beside: dict[str, float] | None = None,
-) -> SearchResult:
+) -> SearchOutcome:
     """Search for a rule; with the same settings it goes on where it stopped.
 
     The `decisions` of F_LF are collected first if they are needed and not given. F_HF of others is shown `beside` that
@@ -50,12 +48,12 @@ def search(
     """
     config = resolved(config, runtime)
     require_generator(config, runtime)
-    study, decisions, notes = opened(config, runtime, decisions)
+    study, notes = opened(config, runtime, decisions)
     about = f"{config.search.algorithm}, {config.search.samples} samples, {config.origin_of_rules}"
     runtime.observer.stage("search", about)
     study.beside = beside or {}
     with runtime.conductor.model_key(config.generator), study.claim():
-        result = _run(study, runtime, decisions, notes)
+        result = _run(study, runtime, notes)
     runtime.conductor.conclude(config.instances.label, "search", search_conclusion(result))
     # Who runs the same again wishes for no second evaluation; a run that was killed may not have asked for its first.
     if result.new or runtime.conductor.present.tried_again:
@@ -73,8 +71,8 @@ def opened(
     runtime: Runtime,
     decisions: CollectionSummary | None = None,
     generator: Generator | None = None,
-) -> tuple[Study, CollectionSummary | None, tuple[str, ...]]:
-    """Return the study of a resolved configuration, the decisions of its F_LF if it has one, and notes on instances."""
+) -> tuple[Study, tuple[str, ...]]:
+    """Return the study of a resolved configuration, and notes on instances."""
     search = open_search(config.search)
     if not search.low_fidelity:
         decisions = None
@@ -94,23 +92,21 @@ def opened(
         observer=runtime.observer,
     )
     study.journal.provenance = runtime.tracker.provenance()
-    return study, decisions, (*design.notes, *notes)
+    return study, (*design.notes, *notes)
 
 
-def _run(
-    study: Study, runtime: Runtime, decisions: CollectionSummary | None, notes: tuple[str, ...]
-) -> SearchResult:
+def _run(study: Study, runtime: Runtime, notes: tuple[str, ...]) -> SearchOutcome:
     """Run the generations; after each, what tracks the search is brought up to date."""
     journal, label, states = study.journal, study.config.instances.label, list[SearchState]()
     nearly_used, subject = set[str](), f"search.{study.journal.key}"
     runtime.tracker.follow(journal.key)
-    before = _findings(journal)
+    new = False
     more = partial(study.run, generations=1, callbacks=[lambda _, state: states.append(state)])
     try:
         while True:
             generation = len(journal.of(Completed))
             search = runtime.conductor.step("generation", f"generation {generation}", more)
-            run = runtime.tracker.follow(journal.key)
+            new, run = new or search.new, runtime.tracker.follow(journal.key)
             for state in states[-1:]:
                 runtime.conductor.show_generation(label, run, state)
                 for limit, used in state.budget_used.items():
@@ -129,17 +125,7 @@ def _run(
     differing = (f"Proven optima differ, which is a defect: {mismatch}" for mismatch in search.mismatches)
     early = (f"The search ended early: {search.ended_by} Raise it and run again to go on.",)
     notes = runtime.noted((*notes, *search.notes, *differing, *(early if search.ended_by else ())))
-    return SearchResult(
-        **dict(search) | {"notes": notes},
-        key=journal.folder.name,
-        decisions=decisions,
-        new=_findings(journal) > before,
-        run=run,
-    )
-
-
-def _findings(journal: Journal) -> int:
-    return len(journal.of(Answered))
+    return search.model_copy(update={"notes": notes, "new": new, "run": run})
 
 
 def _training(

@@ -8,23 +8,14 @@ from typing import Final
 
 from bife_core.base.errors import ConfigError
 from bife_core.base.plugins import Plugins
-from bife_core.base.values import Value
 from bife_core.registry.base import Registry
 from bife_core.registry.evidence import RegisteredRule
 from bife_core.registry.local import LocalRegistry
+from bife_core.run.observer import TrackedRun
 from bife_core.run.stages.records import Record, store_record
 from bife_core.run.study.journal import claim_on
 from bife_core.solver.machine import this_machine
 from bife_core.store.home import Home
-
-
-class TrackedRun(Value):
-    """Where a tracker has a study, without an id while it has none; addresses are relative where it has no server."""
-
-    run_id: str = ""
-    url: str = ""
-    ranking: str = ""  # of a search's samples, best first
-    tracker: str = ""  # its name, empty where the store alone has the study
 
 
 class Tracker:

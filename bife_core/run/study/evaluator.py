@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -17,10 +17,18 @@ from bife_core.measure.decisions.nodes import has_nodes
 from bife_core.measure.decisions.recorded import numbers_in
 from bife_core.measure.high import HighScore, score_high
 from bife_core.measure.low import LowScore, score_low
+from bife_core.measure.solves import OutOfTimeError
 from bife_core.run.config import PipelineConfig
 from bife_core.run.study.archive import origin
 from bife_core.run.study.prompt_context import ContextBuilder, Past
-from bife_core.search import SampleRequest, TrialRequest, WrittenRequest
+from bife_core.search import (
+    ReflectionRequest,
+    Request,
+    SampleRequest,
+    SolveRequest,
+    TrialRequest,
+    WrittenRequest,
+)
 from bife_core.search.answers import Answered
 from bife_core.search.bife import GIVEN
 from bife_core.search.generators import (
@@ -56,6 +64,20 @@ class Evaluator:
     training: Sequence[Instance] = ()  # what trials solve
     beside: Mapping[str, float] = field(default_factory=dict)  # F_HF shown beside that of rules, by name
     stopped: Event = field(default_factory=Event)  # once it is set, no further piece is begun
+
+    def work(self, request: Request, answer: Answered | None, past: Past) -> Iterator[Answered]:
+        """Work out what the stored answer to a request lacks; what is yielded is stored before more is worked on."""
+        match request:
+            case SampleRequest() | ReflectionRequest():
+                if answer is None:
+                    yield (answer := self.write(request, past))
+                if isinstance(request, SampleRequest) and answer.low is None:
+                    low = self.score(request, answer.draft or Draft())
+                    yield answer.model_copy(update={"low": low})
+            case TrialRequest() if answer is None:
+                yield Answered(request=request, high=self.try_out(request))
+            case SolveRequest() if answer is None:
+                yield Answered(request=request, high=self.solve(request, past))
 
     def write(self, request: WrittenRequest, past: Past) -> Answered:
         """Have a rule or a reflection written, or fitted; see `write_draft` for what is returned and raised."""
@@ -115,6 +137,14 @@ class Evaluator:
             return score_high(rule, instances, replace(self.solving, config=high))
         except SolverError as error:
             return HighScore(failure=str(error))
+
+    def solve(self, request: SolveRequest, past: Past) -> HighScore:
+        """Solve the design instances with a rule, after RPB has."""
+        if past.reference is None:
+            raise OutOfTimeError("The time was up before RPB had solved the design instances.")
+        rule = method_of(request.sample.source or "", request.id)
+        race = {"to_beat": request.to_beat, "best": request.best}
+        return score_high(rule, self.design, self.solving, reference=past.reference, **race)
 
 
 def room_for(decisions: Path | None) -> float:

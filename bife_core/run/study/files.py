@@ -36,10 +36,11 @@ def sample_rows(samples: Sequence[Sample]) -> list[dict[str, Any]]:
     ]
 
 
-def abstract(sample: Sample) -> str:
-    """Return a sample in Markdown: where it is from, how good it is, the thought behind it, its source."""
-    values = {"F_LF": sample.f_lf, "F_HF": sample.f_hf}
-    fidelities = ", ".join(f"{name} {value:.4g}" for name, value in values.items() if value is not None)
+def abstract(sample: Sample | None) -> str:
+    """Return a sample, if there is one, in Markdown: its origin, how good it is, the thought behind it, its source."""
+    if sample is None:
+        return ""
+    fidelities = ", ".join(f"{name.upper()} {value:.4g}" for name, value in sample.fidelities.items())
     parts = [f"**{sample.lineage}**: {as_markdown(sample.failure or fidelities)}"]
     if sample.thought:
         parts.append(sample.thought)

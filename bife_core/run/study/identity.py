@@ -5,23 +5,25 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import asdict
-from typing import Any, Final
+from typing import Any, Final, get_args
 
 from bife_core.base.values import digest_of
 from bife_core.instances.base import Instance
 from bife_core.language.components import BRANCHING, COMPONENTS
 from bife_core.measure.context import Reference
-from bife_core.measure.high import HighScore
-from bife_core.measure.low import LowScore
 from bife_core.run.config import GeneratorConfig, PipelineConfig
 from bife_core.search import SEARCHES
-from bife_core.search.generators import GENERATORS, Draft
+from bife_core.search.answers import Answered
+from bife_core.search.generators import GENERATORS
 from bife_core.solver.scip.solve import SolveResult
 
-VERSION: Final = 14
+VERSION: Final = 15
 """Raise this when the same configuration would no longer give the same search."""
 
-_STORED: Final = (Draft, LowScore, Reference, HighScore, SolveResult)
+_SCORES: Final = [
+    get_args(each.annotation)[0] for each in Answered.model_fields.values() if each.default is None
+]
+_STORED: Final = (*_SCORES, Reference, SolveResult)
 """What the events of a search hold that costs time or money, and that is read back when it goes on."""
 
 

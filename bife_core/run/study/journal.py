@@ -7,11 +7,11 @@ subscriber, such as a tracker, to learn what happened.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from threading import Lock
-from typing import Any, Final, Literal, TypeVar, cast
+from typing import Any, Final, TypeVar, cast
 from weakref import WeakSet
 
 from pydantic import Field
@@ -19,6 +19,8 @@ from pydantic import Field
 from bife_core.base.errors import BifeError
 from bife_core.base.values import describe
 from bife_core.measure.context import Reference
+from bife_core.measure.high import HighScore
+from bife_core.measure.low import LowScore
 from bife_core.search import GenerationSummary, Request, Sample, SearchCost
 from bife_core.search.answers import Answered
 from bife_core.search.generators import Spending
@@ -56,15 +58,13 @@ class Referred(Entry):
     reference: Reference
 
 
-class Finalised(Entry):
-    """A sample of which nothing more will become known."""
+class Settled(Entry):
+    """Nothing more will become known of samples: by id, what the search itself changed of what their answers say.
 
-    sample: Sample
+    That a rule chooses like another, say, no answer tells; what is not here follows from the answers.
+    """
 
-    @property
-    def subject(self) -> str:
-        """Id of the sample."""
-        return self.sample.id
+    changes: dict[str, dict[str, Any]]
 
 
 class Completed(Entry):
@@ -94,6 +94,31 @@ class Stopped(Entry):
     by_person: bool = False
 
 
+class Samples(dict[str, Sample]):
+    """The settled samples of a search by id, as its events say that are read one after the other."""
+
+    def __init__(self) -> None:
+        self._answered: dict[str, dict[str, Any]] = {}
+
+    def read(self, entry: Entry) -> list[Sample]:
+        """Take the next event, and return the samples that it settles."""
+        if isinstance(entry, Answered) and entry.request.rule is not None:
+            self._answered[entry.request.id] = entry.sample.model_dump(mode="json")
+        changes = entry.changes if isinstance(entry, Settled) else {}
+        new = [Sample(**self._answered.get(name, {}) | facts) for name, facts in changes.items()]
+        self.update((sample.id, sample) for sample in new)
+        return new
+
+    def changes(self, samples: Iterable[Sample]) -> dict[str, dict[str, Any]]:
+        """Return what differs of samples that are not settled yet from what their answers say."""
+        new = {sample.id: sample.model_dump(mode="json") for sample in samples if sample.id not in self}
+        answered = {name: self._answered.get(name, {}) for name in new}
+        return {
+            name: {field: value for field, value in facts.items() if value != answered[name].get(field)}
+            for name, facts in new.items()
+        }
+
+
 EntryType = TypeVar("EntryType", bound=Entry)
 
 _KINDS: Final = {event.kind: event for event in Entry.__subclasses__()}
@@ -120,7 +145,7 @@ _open: WeakSet[Journal] = WeakSet()
 
 
 class Journal:
-    """The events of one study (`entries`), open for writing by one process at a time.
+    """The events of one study (`entries`), open for writing by one process at a time, and its settled `samples`.
 
     Without a `store` they are in one of `folder`, which then holds this search alone. `provenance` is what `Started`
     says of this process.
@@ -153,6 +178,7 @@ class Journal:
         self.provenance = dict(provenance or {})
         self._lock = Lock()
         self.entries: list[Entry] = []
+        self.samples = Samples()
         self._latest: dict[tuple[type[Entry], str], Entry] = {}
         self._before_s = 0.0
         self._began_s: float | None = None
@@ -172,10 +198,6 @@ class Journal:
         """Return the latest entry of a kind about a subject, or None."""
         return cast("EntryType | None", self._latest.get((kind, subject)))
 
-    def stored(self, kind: type[EntryType], subject: str = "") -> EntryType:
-        """Return what `find` does, where there has to be such an entry."""
-        return cast(EntryType, self._latest[kind, subject])
-
     def answer(self, request: Request) -> Answered | None:
         """Return what became of a request so far; a `JournalError` says that another one had its id."""
         entry = self.find(Answered, request.subject)
@@ -186,10 +208,30 @@ class Journal:
             )
         return entry
 
-    def answers(self, kind: Literal["sample", "reflection", "trial", "solve"]) -> dict[str, Answered]:
+    def answers(self, kind: str) -> dict[str, Answered]:
         """Return what became of all requests of a kind, by their ids."""
         latest = (entry for entry in list(self._latest.values()) if isinstance(entry, Answered))
         return {entry.request.id: entry for entry in latest if entry.request.kind == kind}
+
+    @property
+    def scored(self) -> dict[str, LowScore]:
+        """The scores of rules on the recorded decisions, by id."""
+        return {name: answer.low for name, answer in self.answers("sample").items() if answer.low}
+
+    @property
+    def solved(self) -> dict[str, HighScore]:
+        """The scores of rules that were evaluated in the solver, by id."""
+        return {name: answer.high for name, answer in self.answers("solve").items() if answer.high}
+
+    @property
+    def reference(self) -> Reference | None:
+        """RPB's solves of the design instances, once there are some."""
+        return None if (referred := self.find(Referred)) is None else referred.reference
+
+    def settle(self, samples: Iterable[Sample]) -> None:
+        """Store that nothing more will become known of samples, where that is new."""
+        if changes := self.samples.changes(samples):
+            self.add(Settled(changes=changes))
 
     def end(self, samples: int) -> Ended | None:
         """Return how a search of so many samples came to its own end; None while it has not."""
@@ -238,6 +280,8 @@ class Journal:
 
     def _enter(self, *entries: Entry) -> None:
         self.entries += entries
+        for entry in entries:
+            self.samples.read(entry)
         self._latest |= {(type(entry), entry.subject): entry for entry in entries}
 
     def stop(self, reason: str, *, by_person: bool = False) -> None:

@@ -30,7 +30,7 @@ from bife_core.run.study.engine import Engine, SearchOutcome
 from bife_core.run.study.evaluator import Evaluator
 from bife_core.run.study.files import sample_rows
 from bife_core.run.study.identity import VERSION, search_facts, search_key
-from bife_core.run.study.journal import Completed, Finalised, Journal, Opened, claim_on
+from bife_core.run.study.journal import Completed, Journal, Opened, claim_on
 from bife_core.run.study.prompt_context import ContextBuilder
 from bife_core.search import BaseSearch, Sample, SampleRequest, open_search
 from bife_core.search.config import SearchConfig
@@ -86,7 +86,7 @@ class Study:
 
     def __post_init__(self) -> None:
         about = self.config.generator.about or self.benchmark
-        self._context = ContextBuilder(about, self.instances, self.decisions, self.config)
+        self.context = ContextBuilder(about, self.instances, self.decisions, self.config)
 
     @checked
     def run(
@@ -171,7 +171,7 @@ class Study:
 
     @property
     def samples(self) -> pd.DataFrame:
-        """All finalised samples, best first: id, f_hf, f_lf, operator, generation, parents, failure, source, ..."""
+        """All settled samples, best first: id, f_hf, f_lf, operator, generation, parents, failure, source, ..."""
         return pd.DataFrame(sample_rows(self._samples))
 
     @property
@@ -179,8 +179,8 @@ class Study:
         """All solves of design instances for F_HF, one row each: sample, instance, status, cpu_s, nodes, gap, ..."""
         return pd.DataFrame(
             {"sample": name, **result.model_dump()}
-            for name, answer in self.journal.answers("solve").items()
-            for result in (answer.high.results if answer.high else ())
+            for name, score in self.journal.solved.items()
+            for result in score.results
         )
 
     def plot_progress(self) -> Figure:
@@ -200,9 +200,8 @@ class Study:
 
     @property
     def _samples(self) -> list[Sample]:
-        final = {entry.sample.id: entry.sample for entry in self.journal.of(Finalised)}
         run = self._last.samples if self._last is not None else ()
-        return list((final | {sample.id: sample for sample in run}).values())
+        return list((self.journal.samples | {sample.id: sample for sample in run}).values())
 
     @property
     def _sampled(self) -> int:
@@ -223,7 +222,7 @@ class Study:
         account = Account(journal.store, journal.key, config.budget, over, self.observer.note)
         return Evaluator(
             config=config,
-            context=self._context,
+            context=self.context,
             generator=self.generator or open_generator(config.generator, account),
             account=account,
             solving=SolveContext(

@@ -22,10 +22,9 @@ from pydantic import SecretStr
 
 from bife_core.base.errors import BifeError, GeneratorError, StoreError
 from bife_core.run.config import GeneratorConfig, PipelineConfig
-from bife_core.run.observer import SearchState
+from bife_core.run.observer import SearchState, TrackedRun
 from bife_core.run.stages.conclusions import links
 from bife_core.run.stages.runtime import Conductor, PresentRun, Runtime
-from bife_core.run.stages.tracker import TrackedRun
 from bife_core.search.generators import GENERATORS
 from bife_core.search.generators.model_settings import holding_key
 from bife_core.workers import WorkerFailure

@@ -129,7 +129,7 @@ def _write_parent(search: _Search, run_id: str, folder: Path, time_ms: int) -> N
         for name in (news.tags.keys() - written.keys()) & client.get_run(run_id).data.tags.keys():
             client.delete_tag(run_id, name)
     if news.metrics:
-        mlflow_runs.log_table(run_id, reports.sample_rows(search.samples), reports.SAMPLES)
+        mlflow_runs.log_table(run_id, reports.sample_rows([*search.samples.values()]), reports.SAMPLES)
     if news.status == "FINISHED":
         mlflow_runs.log_files(run_id, [path for name in _FILES for path in folder.glob(name)])
     if news.status == "RUNNING":
@@ -151,7 +151,7 @@ class _Search:
     drafted: set[str] = field(default_factory=set)
     provenance: dict[str, str] = field(default_factory=dict)
     children: dict[str, _Child] = field(default_factory=dict)
-    samples: list[Sample] = field(default_factory=list)
+    samples: journal.Samples = field(default_factory=journal.Samples)
     solves: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
     generation: int = 0
     spending: Spending = field(default_factory=Spending)
@@ -171,7 +171,7 @@ class _Search:
 
     def read(self, entry: Entry) -> None:
         """Add what an event says to what is written next."""
-        news = self.news
+        news, settled = self.news, self.samples.read(entry)
         match entry:
             case journal.Started():
                 news.tags |= dict.fromkeys(("stopped", "ended_by", *self.provenance))
@@ -181,8 +181,9 @@ class _Search:
                 self._answered(entry)
             case journal.Referred():
                 self.solves[RPB] = [_row(RPB, result, None) for result in entry.reference.results if result]
-            case journal.Finalised():
-                self._settled(entry.sample, entry)
+            case journal.Settled():
+                for sample in settled:
+                    self._settled(sample, entry)
             case journal.Completed():
                 curves = entry.summary.model_dump(exclude={"generation", "samples", "failures"})
                 curves |= entry.spending.model_dump()
@@ -248,7 +249,6 @@ class _Search:
 
     def _settled(self, sample: Sample, entry: Entry) -> None:
         child = self._child(sample.id)
-        self.samples.append(sample)
         child.params |= {"generation": sample.generation, "operator": sample.operator}
         child.params |= {} if sample.niche is None else {"niche": sample.niche}
         child.tags |= {
@@ -260,10 +260,10 @@ class _Search:
         }
         method = method_of(sample.source) if sample.source and sample.sha else None
         size = complexity(method.source) if isinstance(method, RuleMethod) else {}
-        child.measure(entry, {"f_lf": sample.f_lf, "f_hf": sample.f_hf, **size})
+        child.measure(entry, {**sample.fidelities, **size})
         child.texts |= {"rule.py": sample.source, "error.txt": sample.failure}
         child.status = _ENDED[sample.failure is not None]
-        # It is finalised with its generation, and ended before.
+        # It is settled with its generation, and ended before.
         child.end_ms = child.end_ms or _ms(entry)
 
     def _ended(self, entry: journal.Ended) -> None:
@@ -272,9 +272,9 @@ class _Search:
         about = "No sampled rule was of use; the reasons are in samples.json."
         news.tags |= {"best_sample": "none"}
         if best is not None:
-            values |= {"final_f_lf": best.f_lf, "final_f_hf": best.f_hf}
+            values |= {f"final_{name}": value for name, value in best.fidelities.items()}
             news.tags |= {"best_sample": best.id, "best_sha": best.sha or ""}
-            news.tags["lineage"] = descent(best, self.samples)
+            news.tags["lineage"] = descent(best, self.samples.values())
             about = f"{reports.abstract(best)}\n\nAll samples, best first: samples.json"
         about = f"{entry.ended_by}\n\n{about}" if entry.ended_by is not None else about
         evaluations = f"experiments/{mlflow_runs.experiment_id(EVALUATION)}/runs"

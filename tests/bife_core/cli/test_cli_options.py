@@ -7,9 +7,9 @@ import pytest
 from bife_core.base.errors import RuleError
 from bife_core.cli import options
 from bife_core.cli.options import assignment
+from bife_core.run.observer import TrackedRun
 from bife_core.run.presets import preset, with_overrides
 from bife_core.run.settings import NAMES, configuration, described
-from bife_core.run.stages.tracker import TrackedRun
 from bife_core.solver.methods.configuration import Configuration
 from bife_core.solver.methods.references import load_method
 from bife_core.solver.scip.settings import SolverConfig

@@ -7,12 +7,12 @@ from bife_core.search import PARTS, SearchCost
 
 def spent():
     cost = SearchCost(search="reevo", collection_s=10.0)
-    cost = cost.plus("generation", 1.0, "samples").plus("f_lf", 0.5)
-    return cost.plus("generation", 2.0, "reflections").plus("tuning", 3.0, "trials")
+    cost = cost.plus("samples", generation=1.0, f_lf=0.5)
+    return cost.plus("reflections", generation=2.0).plus("trials", tuning=3.0)
 
 
 def test_every_second_is_in_exactly_one_part():
-    cost = spent().solved_with("g00-c00", 4.0, -2.0).plus("other", 0.25)
+    cost = spent().plus(f_hf=4.0).reaching(-2.0, "g00-c00").plus(other=0.25)
     assert tuple(cost.parts) == PARTS
     assert list(cost.parts.values()) == [10.0, 3.0, 0.5, 3.0, 4.0, 0.25]
     assert (cost.work_s, cost.solver_s) == (20.75, 17.0)
@@ -24,8 +24,9 @@ def test_the_curve_has_a_point_for_every_rule_better_than_all_before():
     cost = spent()
     assert cost.curve == ()
     for name, f_hf in (("a", -5.0), ("b", -6.0), ("c", None), ("d", -5.0), ("e", -4.0)):
-        cost = cost.solved_with(name, 1.0, f_hf)
-    cost = cost.plus("other", 7.0)
+        cost = cost.plus(f_hf=1.0)
+        cost = cost if f_hf is None else cost.reaching(f_hf, name)
+    cost = cost.plus(other=7.0)
     assert [(point.sample, point.f_hf, point.solver_s) for point in cost.curve] == [
         ("a", -5.0, 14.0),
         ("e", -4.0, 18.0),

@@ -9,8 +9,8 @@ from prefect.client.orchestration import get_client
 from prefect.client.schemas.filters import ArtifactFilter
 
 from bife_core.base.errors import BifeError, RuleError
+from bife_core.run.observer import TrackedRun
 from bife_core.run.stages.conclusions import links
-from bife_core.run.stages.tracker import TrackedRun
 from bife_flows.reporting.artifacts import artifact_key
 from bife_flows.reporting.conduct import stage
 from bife_flows.reporting.conductor import PrefectConductor, with_message, worded

@@ -11,12 +11,12 @@ from bife_core.measure.solves import Solved
 from bife_core.registry.choosing import registered_name
 from bife_core.registry.evidence import CHALLENGER, CHAMPION, gate
 from bife_core.run.config import InstancesConfig
+from bife_core.run.observer import TrackedRun
 from bife_core.run.presets import preset, with_overrides
 from bife_core.run.stages.evaluate import evaluate
 from bife_core.run.stages.register import evidence, register_rule
 from bife_core.run.stages.results import EvaluationResult
 from bife_core.run.stages.runtime import InstanceSet
-from bife_core.run.stages.tracker import TrackedRun
 from bife_core.solver.methods.base import RPB
 from bife_core.solver.methods.references import load_method
 from bife_core.solver.scip.reader import read_model

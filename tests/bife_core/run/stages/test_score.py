@@ -12,7 +12,7 @@ from bife_core.language.rules import REFERENCE_RULES
 from bife_core.measure.race import RULES
 from bife_core.run.presets import preset, with_overrides
 from bife_core.run.stages.score import lost_to, score, scored_before, undecided
-from bife_core.run.study import engine
+from bife_core.run.study import evaluator
 from bife_core.run.study.engine import Engine
 from bife_core.search import Sample
 from bife_core.solver.methods.references import load_method
@@ -134,7 +134,7 @@ def test_what_a_process_left_undone_is_done_by_the_next(scored, monkeypatch):
         raise OSError("No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr(engine, "score_high", broken)
+        patch.setattr(evaluator, "score_high", broken)
         with pytest.raises(OSError, match="No space"):
             scored(3, GOOD)
     (found,) = scored(3, GOOD)

@@ -6,11 +6,12 @@ import pytest
 
 import bife_core
 from bife_core.base.errors import ConfigError
+from bife_core.run.observer import TrackedRun
 from bife_core.run.presets import preset
 from bife_core.run.stages.collect import collect
 from bife_core.run.stages.conclusions import compared, links
 from bife_core.run.stages.runtime import Runtime
-from bife_core.run.stages.tracker import TRACKERS, TrackedRun, Tracker, tracker_of
+from bife_core.run.stages.tracker import TRACKERS, Tracker, tracker_of
 from bife_core.store.home import Home
 from tests.support.documents import blocks
 

@@ -9,6 +9,7 @@ from bife_core.measure.low import LowScore
 from bife_core.run.study import Journal, JournalError, Opened
 from bife_core.run.study.journal import (
     Ended,
+    Settled,
     Stopped,
     claim_on,
     close_left,
@@ -55,6 +56,15 @@ def test_entries_are_read_as_they_were_written(tmp_path):
     assert [entry.kind for entry in written] == ["opened", "answered", "answered"]
     assert list(entries_of(tmp_path)) == written
     assert Journal(tmp_path, OPENED).entries == written
+
+
+def test_of_a_sample_that_is_settled_only_what_no_answer_says_is_stored_and_once(tmp_path):
+    made = journal(tmp_path)
+    sample = made.answers("sample")["g00-c00"].sample.model_copy(update={"duplicate_of": "g00-c07"})
+    for _ in range(2):
+        made.settle([sample])
+    assert [entry.changes for entry in made.of(Settled)] == [{"g00-c00": {"duplicate_of": "g00-c07"}}]
+    assert Journal(tmp_path, OPENED).samples == made.samples == {"g00-c00": sample}
 
 
 def test_an_event_of_another_version_is_an_error(tmp_path):

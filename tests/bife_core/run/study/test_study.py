@@ -184,7 +184,7 @@ def test_paths_and_a_search_by_its_class(whole, data, tmp_path):
     assert result.best is not None
     assert result.best_rule is not None
     former = next(one for one in result.samples if one.valid and one.sha != result.best.sha)
-    made.journal.add(made.journal.stored(Ended).model_copy(update={"best": former}))
+    made.journal.add(made.journal.find(Ended).model_copy(update={"best": former}))
     longer = made.run(samples=1)
     assert len(longer.samples) == 6
     assert longer.best is not None
