@@ -18,6 +18,7 @@ from bife_core.run.stages.pipeline import run
 from bife_core.run.stages.search import search as search_for_rules
 from bife_core.run.stages.tune import tune
 from bife_core.run.stages.watch import watch as watch_champion
+from bife_core.solver.methods.base import AnyMethod
 from bife_flows.reporting.conduct import stage
 
 R = TypeVar("R")
@@ -30,8 +31,12 @@ _METHOD: JsonDict = {
     "description": "A file on the worker's machine, a reference rule such as paper_ca, or models:/NAME@ALIAS."
 }
 _RULE = Annotated[str, Field(min_length=1, json_schema_extra=_METHOD)]
-_TYPES: Final[dict[str, Any]] = {"config": Settings, "rule": _RULE}
-"""What the form has for parameters, by name, in place of what the stage has."""
+_TYPES: Final[dict[str, Any]] = {
+    "config": Settings,
+    "rule": _RULE | _HIDE[AnyMethod],
+    "others": tuple[str | _HIDE[AnyMethod], ...],
+}
+"""What the form has for parameters, by name, in place of what the stage has; flows pass methods as they are."""
 
 
 def _flow(name: str, function: Callable[..., R], between_flows: tuple[str, ...] = ()) -> Flow[..., R]:
@@ -48,6 +53,6 @@ def _flow(name: str, function: Callable[..., R], between_flows: tuple[str, ...] 
 collection = _flow("collection", collect)
 tuning = _flow("tuning", tune, ("best_rule", "starts", "beside"))
 search = _flow("search", search_for_rules, ("decisions", "beside"))
-evaluation = _flow("evaluation", evaluate, ("choice", "ablation"))
+evaluation = _flow("evaluation", evaluate, ("choice", "ablation", "found_by"))
 pipeline = _flow("pipeline", run)
 watch = _flow("watch", watch_champion)

@@ -38,17 +38,19 @@ _MEASURED: Final = {"ratio", "node_ratio", "wins", "losses", "missing", "proofs"
 def evaluate(
     config: PipelineConfig,
     runtime: Runtime,
-    rule: str,
+    rule: str | Method,
     as_challenger: bool = False,
-    others: Sequence[str] = (),
+    others: Sequence[str | Method] = (),
     choice: Choice | None = None,
     promoting: bool = False,
     ablation: Ablation | None = None,
+    found_by: str = "",
 ) -> EvaluationResult:
-    """Compare a rule and other methods, by reference, with the baseline; one that was interrupted goes on.
+    """Compare a rule and other methods, or what refers to them, with the baseline; what was interrupted goes on.
 
     With `as_challenger` the rule is measured beside the champion and registered; `promoting` says that the caller may
-    promote it. The report says how the rule was chosen, by `choice`, and what brought it, by `ablation`.
+    promote it. The report says how the rule was chosen, by `choice`, and what brought it, by `ablation`. Methods that
+    are no references were `found_by` the search of that key.
     """
     settings = config.evaluation
     references = (rule, *others, *(present_champion(config, runtime) if as_challenger else ()))
@@ -57,7 +59,7 @@ def evaluate(
     registered = [
         (reference, runtime.registry.registered(reference))
         for reference in references
-        if reference.startswith("models:")
+        if isinstance(reference, str) and reference.startswith("models:")
     ]
     elsewhere = [
         f"{difference}."
@@ -70,7 +72,8 @@ def evaluate(
         if isinstance(method, Configuration) and method.identity == RPB
     ]
     behind = [
-        evaluation_files.search_behind(*pair, runtime) for pair in zip(references, methods, strict=True)
+        evaluation_files.search_behind(*pair, runtime, found_by)
+        for pair in zip(references, methods, strict=True)
     ]
     searches = [record for _, record in behind if record is not None]
     if searches and choice is not None:
@@ -234,7 +237,9 @@ def record_evaluation(
     return runtime.record(folder.name, record)
 
 
-def _method(reference: str, runtime: Runtime) -> Method:
+def _method(reference: str | Method, runtime: Runtime) -> Method:
+    if isinstance(reference, Method):
+        return reference
     method = runtime.method(reference)
     if (sample := evaluation_files.sample_name(reference, runtime)) is None:
         return method

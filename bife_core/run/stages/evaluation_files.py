@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Final, TypeVar
 
@@ -15,15 +16,17 @@ from bife_core.base.wording import as_markdown
 from bife_core.measure.evaluation.summary import EvaluationSummary
 from bife_core.registry.evidence import Origin
 from bife_core.run.stages.runtime import Runtime
-from bife_core.run.study import Opened, files as search_files
+from bife_core.run.study import JournalError, Opened, files as search_files
 from bife_core.run.study.archive import descent
-from bife_core.run.study.journal import read_journal
+from bife_core.run.study.journal import Ended, Samples, read_journal
 from bife_core.search.population import ranked
+from bife_core.search.types import Entry
 from bife_core.show import plots, report as reports
 from bife_core.show.report import Report, ReportFigure, SearchRecord, Story
 from bife_core.solver.methods.base import Method
 from bife_core.solver.methods.configuration import Configuration
 from bife_core.solver.methods.references import BUDGET, RUN_FILES, RUN_REFERENCE, branching_of
+from bife_core.store import DATABASE, Store
 from bife_core.store.home import RECORD, RUN_ID, evaluation_at
 
 T = TypeVar("T", bound=BaseModel)
@@ -80,40 +83,53 @@ def sample_name(reference: str, runtime: Runtime) -> str | None:
     return facts.get("best_sample") or facts.get("sample_id") or facts.get("rule")
 
 
-def search_behind(reference: str, method: Method, runtime: Runtime) -> tuple[Origin, SearchRecord | None]:
-    """Return the search that the file, run or version of a rule is from, if known; or raise `BifeError`."""
-    origin = Origin()
-    if reference.startswith("models:/"):
+def search_behind(
+    reference: str | Method, method: Method, runtime: Runtime, found_by: str = ""
+) -> tuple[Origin, SearchRecord | None]:
+    """Return the search that a file, run or version of a method is from, if its end is known; or raise `BifeError`.
+
+    What is no reference was `found_by` the search of that key.
+    """
+    origin, folder = Origin(), runtime.home.runs / found_by
+    if isinstance(reference, str) and reference.startswith("models:/"):
         tags = runtime.registry.registered(reference).tags
         origin = Origin.model_validate(
             {name: tags[name] for name in Origin.model_fields.keys() & tags.keys()}
         )
-    elif run := RUN_REFERENCE.fullmatch(reference):
+    elif isinstance(reference, str) and (run := RUN_REFERENCE.fullmatch(reference)):
         facts = runtime.tracker.facts(run["run"])
         if search_key := facts.get("search_key"):
             runs = (facts.get("search_run"), facts.get("parent_run"), run["run"])
             origin = Origin(search_key=search_key, search_run=next(filter(None, runs)))
-    path = Path(reference.partition(BUDGET)[0]).resolve()
-    key = origin.search_key
-    folder = runtime.home.runs / key if key else search_files.folder_of(path)
-    samples, cost = search_files.read_samples(folder), search_files.read_cost(folder)
-    shas = {method.identity, branching_of(method).identity}
-    best = next((sample for sample in ranked(samples or ()) if sample.valid and sample.sha in shas), None)
-    if samples is None or cost is None or best is None:
+    if origin.search_key:
+        folder = runtime.home.runs / origin.search_key
+    elif isinstance(reference, str):
+        folder = search_files.folder_of(Path(reference.partition(BUDGET)[0]).resolve())
+    alone = (folder / DATABASE).is_file()  # a study without a home
+    store = Store(folder) if alone else runtime.store
+    keys = [row.key for row in store.studies("search") if alone or row.key == folder.name]
+    samples, entries = Samples(), list[Entry]()
+    with suppress(JournalError):
+        entries = [entry for entry, _ in read_journal(store, keys[0])] if len(keys) == 1 else []
+    for entry in entries:
+        samples.read(entry)
+    opened = next((entry for entry in entries if isinstance(entry, Opened)), None)
+    ended = next((entry for entry in reversed(entries) if isinstance(entry, Ended)), None)
+    settled, shas = ranked(samples.values()), {method.identity, branching_of(method).identity}
+    best = next((sample for sample in settled if sample.valid and sample.sha in shas), None)
+    if opened is None or ended is None or best is None:
         return origin, None
-    opened, _ = next(read_journal(runtime.store, folder.name), (None, 0))
-    search = opened if isinstance(opened, Opened) else Opened(key=folder.name)
     origin = Origin(
-        search_key=search.key,
+        search_key=opened.key,
         search_run=origin.search_run,
         f_lf=best.f_lf,
         f_hf=best.f_hf,
-        cost=search.params.get("high.cost", ""),
-        decisions_digest=search.params.get("decisions", ""),
-        lineage=descent(best, samples),
+        cost=opened.params.get("high.cost", ""),
+        decisions_digest=opened.params.get("decisions", ""),
+        lineage=descent(best, settled),
     )
-    record = SearchRecord(name=cost.search, best=best.id, samples=samples, cost=cost, origin=search.origin)
-    return origin, record
+    name, cost = ended.cost.search, ended.cost
+    return origin, SearchRecord(name=name, best=best.id, samples=settled, cost=cost, origin=opened.origin)
 
 
 def load_report(references: Sequence[str], runtime: Runtime) -> tuple[Report, Path]:

@@ -34,6 +34,8 @@ from bife_core.tuning.space import BRANCHING
 
 WITHOUT_RULE: Final = ("pscost",)
 """What may branch, beside RPB, in SCIP that is tuned without any rule of ours."""
+TUNED_SCIP: Final = "tuned_scip"
+"""What that is called."""
 
 
 def run(config: PipelineConfig, runtime: Runtime) -> PipelineResult:
@@ -81,24 +83,36 @@ def run(config: PipelineConfig, runtime: Runtime) -> PipelineResult:
     notes += runtime.noted([steps.sentence] if steps is not None else ())
     branching = branching_of(method).identity
     final = next((sample for sample in ranked(search_result.samples) if sample.sha == branching), None)
-    others = list(present_champion(config, runtime))
-    if tuned is not None and (alone := search_result.best) is not None:
-        others = [str(keep_rule(search_result.folder, method_of(alone.source or "", alone.id))), *others]
+    others: dict[str, str | Method] = {}  # by where a reader finds each
     if tuned is not None and (share := config.tune.without_rule):
         without = conduct(
-            tune, config, runtime, share * config.tune.seconds, WITHOUT_RULE, "tuned_scip", beside=True
+            tune, config, runtime, share * config.tune.seconds, WITHOUT_RULE, TUNED_SCIP, beside=True
         )
-        others, notes = [str(without.path), *others], (*notes, *without.notes)
+        others[str(without.path)] = without.tuning.configuration.model_copy(update={"name": TUNED_SCIP})
+        notes = (*notes, *without.notes)
+    if tuned is not None and (alone := search_result.best) is not None:
+        others[str(search_result.best_rule)] = method_of(alone.source or "", alone.id)
     # The registry, which may hold one of them, is asked before the solves.
-    files = {runtime.method(reference).identity: reference for reference in others}
-    # Reports call a plain rule by the name of its file, which others say themselves.
-    path = str(keep_rule(search_result.folder, method))
+    others |= {reference: reference for reference in present_champion(config, runtime)}
+    places = {
+        (runtime.method(other) if isinstance(other, str) else other).identity: place
+        for place, other in others.items()
+    }
+    keep_rule(search_result.folder, method)  # for whom the best rule alone is not enough
     evaluated = conduct(
-        evaluate, config, runtime, path, others=tuple(others), choice=choice, promoting=True, ablation=steps
+        evaluate,
+        config,
+        runtime,
+        method,
+        others=tuple(others.values()),
+        choice=choice,
+        promoting=True,
+        ablation=steps,
+        found_by=search_result.key,
     )
     registered, further = register_rule(config, runtime, evaluated)
     standing = no_champion(registered, runtime) if registered is not None else ""
-    advice = next_step(evaluated.summary, files)
+    advice = next_step(evaluated.summary, places)
     further += (advice,) if advice else ()
     result = PipelineResult(
         collection=collected,
@@ -195,8 +209,8 @@ def _chosen(config: PipelineConfig, runtime: Runtime, methods: list[Method]) -> 
     return methods[0], None
 
 
-def next_step(summary: EvaluationSummary, files: Mapping[str, str]) -> str:
-    """Return one of "use", "search longer" and "stop" with the number behind it; `files` hold methods by identity.
+def next_step(summary: EvaluationSummary, places: Mapping[str, str]) -> str:
+    """Return one of "use", "search longer" and "stop" with the number behind it; `places` of methods are by identity.
 
     Where the leading method is significantly better, only settings without a rule that do as well are named.
     """
@@ -205,14 +219,14 @@ def next_step(summary: EvaluationSummary, files: Mapping[str, str]) -> str:
         (
             comparison.ratio,
             "these settings" if method.by_scip else "this rule",
-            files[method.identity],
+            places[method.identity],
             comparison,
         )
         for comparison in summary.comparisons
         if comparison.method != summary.rule
         and comparison.metric == judged.metric
         and comparison.finding == "better"
-        if (method := summary.methods[comparison.method]).identity in files
+        if (method := summary.methods[comparison.method]).identity in places
     ]
     if judged.finding == "better":
         alone = [

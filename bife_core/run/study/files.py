@@ -92,20 +92,3 @@ def write_outcome(
         for name, figure in figures.items():
             plots.save(figure, directory, name, formats=("png",))
     write_whole(directory / COST, cost.model_dump_json(indent=1))
-
-
-def read_samples(directory: Path) -> tuple[Sample, ...] | None:
-    """Return the samples on record, best first, or None where there are none that can be read."""
-    try:
-        rows = json.loads((directory / SAMPLES).read_bytes())
-        return tuple(Sample.model_validate(row | {"parents": row["parents"].split()}) for row in rows)
-    except (FileNotFoundError, ValueError, KeyError, AttributeError, TypeError):
-        return None
-
-
-def read_cost(directory: Path) -> SearchCost | None:
-    """Return the cost on record, or None where there is none that can be read."""
-    try:
-        return SearchCost.model_validate_json((directory / COST).read_bytes())
-    except (FileNotFoundError, ValueError):
-        return None

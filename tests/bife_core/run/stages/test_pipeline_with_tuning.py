@@ -11,7 +11,6 @@ from bife_core.run.stages.evaluate import evaluate
 from bife_core.run.stages.records import read_record
 from bife_core.run.stages.runtime import Conductor, PresentRun
 from bife_core.run.stages.tune import tune
-from bife_core.run.study.files import read_samples
 from bife_core.show.report import Story
 from bife_core.solver.methods.base import RPB
 from bife_core.solver.methods.configuration import Configuration
@@ -50,7 +49,7 @@ def test_a_pipeline_finds_settings_and_a_rule_and_compares_what_each_brings(turn
     (alone,) = [one for one in summary.methods.values() if one.kind == "rule"]
     assert {"tuned_scip", RPB} <= set(summary.methods)
     assert summary.methods["tuned_scip"].by_scip
-    assert alone.identity in {sample.sha for sample in read_samples(result.search.folder)}
+    assert alone.identity in {sample.sha for sample in result.search.samples}
     assert (result.evaluation.directory / "configuration.set").read_text() == lead.settings
     assert result.choice.chosen in result.choice.scores
     assert list(result.search.references) == ["RPB", "SCIP default settings"]

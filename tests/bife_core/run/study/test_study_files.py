@@ -1,3 +1,5 @@
+import json
+
 from bife_core.run.study import files
 from bife_core.search import GenerationSummary, Sample, SearchCost
 from bife_core.search.population import ranked
@@ -35,8 +37,9 @@ def test_samples_are_read_as_they_were_written(tmp_path):
     used = {name for one in FOUND for name, value in one if value}
     assert used == Sample.model_fields.keys(), "none is lost"
     files.write_samples(tmp_path / "new", FOUND)
-    assert files.read_samples(tmp_path / "new") == tuple(ranked(FOUND))
-    assert files.read_samples(tmp_path) is None
+    rows = json.loads((tmp_path / "new" / files.SAMPLES).read_bytes())
+    samples = [Sample.model_validate(row | {"parents": row["parents"].split()}) for row in rows]
+    assert samples == ranked(FOUND)
 
 
 def test_what_a_search_ended_with_comes_with_figures(tmp_path):
@@ -52,6 +55,6 @@ def test_what_a_search_ended_with_comes_with_figures(tmp_path):
     assert files.keep_rule(tmp_path, other).read_text() == other.source
     assert handed_on.read_text() == FOUND[3].source, "a file of a rule never changes"
     assert (tmp_path / "best_rule.py").read_text() == (tmp_path / "rules" / "c1.py").read_text()
-    assert files.read_cost(tmp_path) == cost
+    assert SearchCost.model_validate_json((tmp_path / files.COST).read_bytes()) == cost
     for name in ("progress.png", "fidelities.png"):
         assert (tmp_path / name).read_bytes().startswith(b"\x89PNG")
