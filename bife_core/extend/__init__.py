@@ -18,7 +18,10 @@ __all__ = sorted(_MODULES)
 def __getattr__(name: str) -> Any:
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = globals()[name] = getattr(import_module(str(_MODULES[name])), name)
+    package = import_module(str(_MODULES[name]))
+    if not hasattr(package, name):  # a module of it
+        import_module(f"{package.__name__}.{name}")
+    value = globals()[name] = getattr(package, name)
     return value
 
 

@@ -7,9 +7,8 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from itertools import compress, pairwise
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-import pandas as pd
 from pydantic import Field
 
 from bife_core.base.errors import SolverError
@@ -38,6 +37,9 @@ from bife_core.solver.scip.settings import SolverConfig
 from bife_core.solver.scip.solve import cautions, contradictions, refuted
 from bife_core.store import Store
 from bife_core.workers import Note, Workers
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _FIRST_LOOK: Final = 12
 """Instances after which an evaluation that may stop early is first looked at."""

@@ -12,8 +12,6 @@ from pathlib import Path
 from threading import Event, Lock, current_thread, main_thread
 from typing import TYPE_CHECKING, Any, Final
 
-import pandas as pd
-
 from bife_core.base.arguments import checked
 from bife_core.base.errors import ConfigError
 from bife_core.base.plugins import code_revision
@@ -40,6 +38,9 @@ from bife_core.show import plots
 from bife_core.store import Store
 from bife_core.store.home import Home
 from bife_core.workers import WorkerPool, Workers
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -172,11 +173,15 @@ class Study:
     @property
     def samples(self) -> pd.DataFrame:
         """All settled samples, best first: id, f_hf, f_lf, operator, generation, parents, failure, source, ..."""
+        import pandas as pd  # here, for it takes long to load and only tables need it
+
         return pd.DataFrame(sample_rows(self._samples))
 
     @property
     def solves(self) -> pd.DataFrame:
         """All solves of design instances for F_HF, one row each: sample, instance, status, cpu_s, nodes, gap, ..."""
+        import pandas as pd
+
         return pd.DataFrame(
             {"sample": name, **result.model_dump()}
             for name, score in self.journal.solved.items()

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
-from matplotlib.figure import Figure
 
 from bife_core.base.stats import CONFIDENCE, confidence_of
 from bife_core.base.wording import interval_text, level_text
@@ -18,6 +18,9 @@ from bife_core.measure.evaluation.summary import EvaluationSummary
 from bife_core.show import plots
 from bife_core.show.report.data import Report
 from bife_core.show.report.tables import CAPTION, report_latex, report_markdown, report_table
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 @dataclass(frozen=True)
