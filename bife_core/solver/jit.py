@@ -1,4 +1,4 @@
-"""Compile functions to machine code, cached on disk in a folder named after the source of all that are compiled.
+"""Compile functions to machine code by numba; callbacks are cached in a folder named after the source of all code.
 
 numba's own cache goes by the time stamp of one file, and our functions call each other across files.
 """
@@ -52,18 +52,12 @@ def _our_cache() -> Iterator[None]:
 
 def jit(function: Callable[..., Any], **options: Any) -> Any:
     """Compile `function` on its first call, without Python objects and checks of division and bounds."""
-    with _our_cache():
-        return numba.njit(cache=True, error_model="numpy", **options)(function)
+    return numba.njit(error_model="numpy", **options)(function)
 
 
 def inlined(function: Callable[..., Any]) -> Any:
     """Compile like `jit`, inlined into every caller."""
     return jit(function, forceinline=True)
-
-
-def inlined_here(function: Callable[..., Any]) -> Any:
-    """Compile like `inlined`, a function made at run time, which is kept with what calls it only."""
-    return numba.njit(error_model="numpy", forceinline=True)(function)
 
 
 def c_callback(signature: Any) -> Callable[[Callable[..., Any]], Any]:

@@ -11,7 +11,7 @@ from numba.core.errors import TypingError
 from numba.extending import intrinsic
 
 from bife_core.language.features import GROUPS, Group, members_of
-from bife_core.solver.jit import inlined, inlined_here
+from bife_core.solver.jit import inlined
 from bife_core.solver.scip.compiled.masks import STATIC_COLUMNS, bits
 from bife_core.solver.scip.libscip import call_from_compiled_code
 
@@ -75,7 +75,7 @@ def passes(cost: str) -> Any:
     They are those of groups whose inputs are declared, as far as `mask` has the bits of the groups.
     """
 
-    @inlined_here
+    @inlined
     def run(scip: int, column: int, variable: int, fraction: float, mask: int, row: int) -> None:
         pass
 
@@ -88,7 +88,7 @@ def passes(cost: str) -> Any:
 def _followed_by(before: Any, group: Group, formula: Any) -> Any:
     bit, read, write = bits([group]), _reader(group), writer(group)
 
-    @inlined_here
+    @inlined
     def run(scip: int, column: int, variable: int, fraction: float, mask: int, row: int) -> None:
         before(scip, column, variable, fraction, mask, row)
         if mask & bit:
