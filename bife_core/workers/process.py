@@ -45,7 +45,7 @@ _SINGLE_THREADED: Final = ("OMP", "OPENBLAS", "MKL", "NUMEXPR", "NUMBA")
 
 
 def worker_environment(parent: Mapping[str, str], temporary: Path) -> dict[str, str]:
-    """Return the part of an environment that Python, SCIP and numba need, without keys and passwords."""
+    """Return the part of an environment that Python, SCIP and LLVM need, without keys and passwords."""
     kept = {key: value for key, value in parent.items() if _KEPT.fullmatch(key) and not _SECRET.search(key)}
     # The child must import the very package its parent runs, installed or not.
     root = str(Path(__file__).resolve().parents[2])

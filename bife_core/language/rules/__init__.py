@@ -1,4 +1,4 @@
-"""Branching rules: source text in, a compiled rule or a rejection out; numba is imported on first use."""
+"""Branching rules: source text in, a compiled rule or a rejection out."""
 
 from bife_core.language.rules.compiling import (
     check_source as check_source,
