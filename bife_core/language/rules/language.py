@@ -1,4 +1,4 @@
-"""The names that a rule may use, each of which needs its LLVM in `language.rules.llvm` and its C in `bife_core.export`, and how large a rule may be."""
+"""The names that a rule may use, each with its LLVM in `llvm` and its C in `bife_core.export`; how large it may be."""
 
 from __future__ import annotations
 

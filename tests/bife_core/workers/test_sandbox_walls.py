@@ -291,7 +291,7 @@ SECRETS = """
 @pytest.mark.parametrize(
     "name", ["PATH", "HOME", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "BIFE_SANDBOX_READABLE", "NUMBA_OPT"]
 )
-def test_what_python_scip_and_numba_need_is_kept(name):
+def test_what_python_scip_and_llvm_need_is_kept(name):
     assert worker_environment({name: "kept"}, Path("/tmp/x"))[name] == "kept"
 
 
