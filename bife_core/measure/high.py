@@ -31,8 +31,8 @@ class HighScore(Value):
     `f_hf` is minus the mean cost, corrected for load where that is on, `raw_f_hf` as the clock showed it. `failure` is
     what the rule did wrong, `eliminated` why racing eliminated it. `costs` are those of all design instances in order,
     None where one was set aside or not solved to the end; `results` those that were. `load_factor` is how many times
-    slower the machine was than in the reference, in the geometric mean; `cpu_s` are of all solves, reused ones
-    included. `notes` are sentences on what the score leaves out.
+    slower the machine was than in the reference, in the geometric mean; `seconds` are CPU seconds of all solves, reused
+    ones included. `notes` are sentences on what the score leaves out.
     """
 
     f_hf: float | None = None
@@ -42,13 +42,8 @@ class HighScore(Value):
     costs: tuple[float | None, ...] = ()
     load_factor: float | None = None
     results: tuple[SolveResult, ...] = ()
-    cpu_s: float = 0.0
+    seconds: float = 0.0
     notes: tuple[str, ...] = ()
-
-    @property
-    def seconds(self) -> float:
-        """What `cpu_s` are, as of all scores."""
-        return self.cpu_s
 
     def beside(self, reference: Reference) -> Iterator[tuple[int, float, SolveResult, SolveResult]]:
         """Yield place, cost, solve and RPB's solve of each design instance that has both."""
@@ -106,7 +101,7 @@ class _RuleSolves(MethodSolves):
             costs=tuple(costs[place] if place in ended else None for place in range(len(self.instances))),
             load_factor=geometric_mean(list(factors.values())) if factors else None,
             results=tuple(ended.values()),
-            cpu_s=self.cpu_s,
+            seconds=self.cpu_s,
             notes=tuple(self.notes),
         )
 

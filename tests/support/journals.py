@@ -79,7 +79,7 @@ def add_draft(journal, name="g01-c00", *, attempts=(), source=SOURCE, f_lf=None,
         low = LowScore(f_lf=f_lf, sha="abc", seconds=0.5)
         journal.add(answer.model_copy(update={"low": low}))
     if f_hf is not None:
-        add_solves(journal, name, HighScore(f_hf=f_hf, cpu_s=3.0))
+        add_solves(journal, name, HighScore(f_hf=f_hf, seconds=3.0))
 
 
 def add_solves(journal, name, score):

@@ -105,8 +105,8 @@ def test_what_happens_during_an_outage_is_delivered_in_order_and_once(databases,
         ).fetchall()
         traces = database.execute("select count(*) from trace_info").fetchone()
     assert runs == [
-        ("a stage", "FINISHED"),
         ("a search", "FINISHED"),
+        ("a stage", "FINISHED"),
         *((f"g{number:02d}-c00", "FINISHED") for number in range(4)),
     ]
     assert [step for (step,) in steps] == [1, 2, 3, 4]

@@ -70,15 +70,12 @@ def run(config: PipelineConfig, runtime: Runtime) -> PipelineResult:
     )
     if search_result.best is None and (tuned is None or tuned.tuning.configuration.identity == RPB):
         return PipelineResult(collection=collected, tuned=tuned, search=search_result, notes=notes)
-    methods, again = _finalists(config, search_result), tuned
-    if tuned is not None and again is not None:
-        if methods:
-            again = _tuned_again(config, runtime, methods[0], tuned)
-            notes = (*notes, *again.notes)
-        methods = _with_settings(methods, tuned, again)
+    methods, steps = _finalists(config, search_result), None
+    if tuned is not None:
+        again = _tuned_again(config, runtime, methods[0], tuned) if methods else tuned
+        notes, methods = (*notes, *again.notes), _with_settings(methods, tuned, again)
     method, choice = _chosen(config, runtime, methods)
-    steps = None
-    if tuned is not None and again is not None:
+    if tuned is not None:
         steps = what_brought(config, runtime, method, tuned, again)
     notes += runtime.noted([steps.sentence] if steps is not None else ())
     branching = branching_of(method).identity
@@ -214,33 +211,24 @@ def next_step(summary: EvaluationSummary, places: Mapping[str, str]) -> str:
 
     Where the leading method is significantly better, only settings without a rule that do as well are named.
     """
-    judged = summary.judged
-    usable = [
-        (
-            comparison.ratio,
-            "these settings" if method.by_scip else "this rule",
-            places[method.identity],
-            comparison,
-        )
+    judged, methods = summary.judged, summary.methods
+    better = [
+        comparison
         for comparison in summary.comparisons
-        if comparison.method != summary.rule
-        and comparison.metric == judged.metric
-        and comparison.finding == "better"
-        if (method := summary.methods[comparison.method]).identity in places
+        if (comparison.metric, comparison.finding) == (judged.metric, "better")
+        and comparison.method != summary.rule
+        and methods[comparison.method].identity in places
     ]
     if judged.finding == "better":
-        alone = [
-            (file, comparison)
-            for ratio, what, file, comparison in usable
-            if "settings" in what and ratio <= judged.ratio
-        ]
-        return "".join(
-            f"Settings without a rule do as well: {file}. {statement(comparison)}"
-            for file, comparison in alone[:1]
-        )
-    if usable:
-        _, what, file, best = min(usable, key=lambda comparison: comparison[0])
-        return f"Use {what}: {file}. {statement(best)}"
+        for comparison in better:
+            if (method := methods[comparison.method]).by_scip and comparison.ratio <= judged.ratio:
+                place = places[method.identity]
+                return f"Settings without a rule do as well: {place}. {statement(comparison)}"
+        return ""
+    if better:
+        best = min(better, key=lambda comparison: comparison.ratio)
+        what = "these settings" if (method := methods[best.method]).by_scip else "this rule"
+        return f"Use {what}: {places[method.identity]}. {statement(best)}"
     if judged.further and judged.likely and judged.ratio <= WORTHWHILE and not judged.obstacle:
         return (
             f"Search longer: {judged.likely} more {judged.unit}s would show it at the measured ratio, "

@@ -207,7 +207,7 @@ def _facts(study: Study, sample: Sample) -> dict[str, Any]:
     if sample.valid and sample.source is not None:
         facts["file"] = str(keep_rule(journal.folder, method_of(sample.source, sample.id)))
     score, reference = journal.solved.get(sample.id), journal.reference
-    cpu_s = [study.collection_s, *(high.cpu_s for high in journal.solved.values())]
+    cpu_s = [study.collection_s, *(high.seconds for high in journal.solved.values())]
     cpu_s += [] if reference is None else [reference.cpu_s]
     facts |= {"solver_s": math.fsum(cpu_s), "solver_limit_s": study.config.budget.solver_s}
     if score is not None and reference is not None:

@@ -88,8 +88,8 @@ class Answering:
             self._observer.progress(len(results), len(requests))
         # The others were waited for all the same: what they cost must not be lost.
         stop = next((error for error in results if isinstance(error, DraftingStoppedError)), None)
-        unwritten = [error for error in results if isinstance(error, NoDraftError)]
-        stop = stop or self._outage(unwritten, heard=account.answered > answered)
+        errors = [error for error in results if isinstance(error, NoDraftError)]
+        stop = stop or self._outage(errors, heard=account.answered > answered)
         if stop is not None:
             raise stop
         answers = tuple(

@@ -183,7 +183,7 @@ class Engine:
             spending=spending,
             mean_f_hf=sum(solved) / len(solved) if solved else None,
             solved=len(solved),
-            solve_cpu_s=sum(score.cpu_s for score in self._solves().values()),
+            solve_cpu_s=sum(score.seconds for score in self._solves().values()),
             budget_used=used_shares(account.budget, spending, solver_s, elapsed_s),
         )
 

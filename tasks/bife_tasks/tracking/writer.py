@@ -238,7 +238,7 @@ class _Search:
 
     def _high_scored(self, name: str, score: HighScore, entry: Entry) -> None:
         child = self._child(name)
-        values = {"f_hf": score.f_hf, "solve_cpu_s": score.cpu_s, "raw_f_hf": score.raw_f_hf}
+        values = {"f_hf": score.f_hf, "solve_cpu_s": score.seconds, "raw_f_hf": score.raw_f_hf}
         values |= {"load_factor": score.load_factor, "instances_solved": len(score.results)}
         child.measure(entry, values)
         child.end_ms = _ms(entry)
