@@ -188,8 +188,21 @@ def knapsacks(knapsack_family):
     return knapsack_family.instances("test", 3)
 
 
+class Roomy(WorkerPool):
+    """A pool whose workers may use whatever folders tests do, so that none is replaced for the folder of one."""
+
+    def __init__(self, workers, *places):
+        super().__init__(workers)
+        self.places = places
+
+    def submit_batch(self, call, arguments, **allowed):
+        """Queue calls; that calls name what they read and write is seen where a pipeline has a pool of its own."""
+        allowed |= {"reads": (*self.places, DATA), "writes": self.places}
+        return super().submit_batch(call, arguments, **allowed)
+
+
 @pytest.fixture(scope="session")
-def pool():
+def pool(tmp_path_factory):
     """Two workers that all tests share."""
-    with WorkerPool(2) as shared:
+    with Roomy(2, tmp_path_factory.getbasetemp(), HOME) as shared:
         yield shared

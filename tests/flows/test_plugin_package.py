@@ -19,12 +19,13 @@ SECTIONS = {
     "Adding a component": "node_order.py",
     "Adding a method": "largest_gain.py",
 }
-FORM = "import json; from bife_core.run.settings import form; print(json.dumps(form()['properties']))"
 COMMANDS = """
-import sys
+import json, sys
+from bife_core.run.settings import form
 from bife_core.store.home import project_home
 from bife_core.cli.program import program
 
+print(json.dumps(form()["properties"]))
 few = ("--set", "collection.decisions=5", "--set", "high.instances=1")
 
 def bife(*words):
@@ -78,14 +79,13 @@ def python(tmp_path):
 
 
 def test_an_installed_package_is_offered_searched_with_and_evaluated(python, tmp_path):
-    form = json.loads(python(FORM))
+    form = json.loads(python(COMMANDS, *SMOKE).partition("\n")[0])
     assert "knapsack" in form["instances"]["anyOf"][0]["enum"]
     assert "best_of" in form["search"]["enum"]
     assert "constant" in form["generator"]["enum"]
     evaluation = form["advanced"]["anyOf"][1]["properties"]["evaluation"]["properties"]
     assert "largest_gain" in evaluation["baseline"]["enum"]
 
-    python(COMMANDS, *SMOKE)
     (rule,) = (tmp_path / "home" / "runs").rglob("best_rule.py")
     assert "variable_features[24]" in rule.read_text()
     (record,) = (tmp_path / "home" / "runs").rglob("evaluation.json")

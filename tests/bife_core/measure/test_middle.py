@@ -10,6 +10,7 @@ from bife_core.measure.trials import BEHIND, TrialRace
 from bife_core.solver.methods.configuration import Configuration
 from bife_core.solver.scip.settings import SolverConfig
 from bife_core.store import Store
+from tests.support.programs import FOREIGN
 from tests.support.raced import INSTANCES, OTHER, context, invent
 
 SECONDS = [20.0, 200.0, 60.0]
@@ -118,11 +119,10 @@ def test_short_solves_and_other_costs_have_no_middle_fidelity(into, cost, scale)
     assert all(limit > 0.2 * scale * max(SECONDS) or name != "i1" for _, name, limit in limits(jobs))
 
 
-def test_a_solve_in_scip_is_cut_and_leaves_a_gap(monkeypatch, golden_dir, pool, tmp_path):
+def test_a_solve_in_scip_is_cut_and_leaves_a_gap(monkeypatch, pool, tmp_path):
     monkeypatch.setattr(trials, "LEAST_S", 0.0)
-    path = golden_dir / "setcover_0.mps.gz"
-    config = HighFidelityConfig(time_limit_s=100.0)
-    instance = Instance("setcover_0", path, digest_of_file(path))
+    path, config = FOREIGN / "lseu.mps", HighFidelityConfig(time_limit_s=100.0)
+    instance = Instance("lseu", path, digest_of_file(path))
     race = TrialRace([instance], SolveContext(config, SolverConfig(), pool, Store(tmp_path)))
     race.begin()
     race.begin_middle()

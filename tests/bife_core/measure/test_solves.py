@@ -30,7 +30,6 @@ from bife_core.store.database import solves
 from bife_core.workers import InProcess, WorkerFailure, WorkerPool, Workers
 from bife_core.workers.cores import usable_cores
 from tests.support.measured import solved
-from tests.support.misbehaving import RUN, die, text_of
 
 SETTINGS = SolveSettings(time_limit_s=60)
 WORST = RuleMethod(name="worst", source="def candidate_variable_score(f):\n    return 1.0 / (1.0 + f[18])\n")
@@ -109,7 +108,7 @@ def test_a_solve_is_stored_although_an_earlier_one_still_runs(knapsacks, golden_
 
 def test_a_killed_solver_is_replaced_and_its_solve_repeated(golden_dir, tmp_path):
     notes = []
-    limits = (SolveSettings(node_limit=1), SolveSettings(time_limit_s=2))
+    limits = (SolveSettings(time_limit_s=0.1), SolveSettings(time_limit_s=1))
     with WorkerPool(1) as pool:
         (instance,) = slow(golden_dir, "indset_0")
         begin, whole = (SolveJob(instance=instance, method=WORST, settings=how) for how in limits)
@@ -211,7 +210,9 @@ class Struck(Workers):
         sources = [arguments.get("source"), method.get("source") if isinstance(method, dict) else None]
         if self.left and (self.source is None or self.source in sources):
             self.left -= 1
-            return self.pool.submit(RUN, text_of(die), limit_s=30)
+            struck = Future()
+            struck.set_exception(WorkerFailure("died", "It was ended by SIGKILL.", by_machine=True))
+            return struck
         return self.pool.submit(call, arguments, **limits)
 
     def submit_batch(self, call, arguments, **limits):

@@ -26,16 +26,19 @@ from tests.support.operating import FINAL, bife_up, processes_of, smoke, until
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
 
-def test_all_parts_answer_and_a_second_start_is_refused(operated):
-    status = operated.bife("status")
-    assert status.returncode == 0, status.stdout
+def test_all_parts_answer_and_a_second_start_is_refused(operated, bife, monkeypatch):
+    monkeypatch.setenv("BIFE_HOME", str(operated.home.root))
+    for name, value in operated.variables.items():
+        monkeypatch.setenv(name, value)
+    status = bife("status")
+    assert status.exit_code == 0, status.output
     lines = [line.split() for line in status.stdout.splitlines()]
     assert [line[0] for line in lines if "answers" in line] == ["Prefect", "MLflow", "worker"]
     assert operated.prefect in status.stdout
     assert str(operated.home.root) in status.stdout
-    again = operated.bife("up")
+    again = bife("up")
     refused = f"Error: BiFE is already up in {operated.home.root}; `bife down` stops it."
-    assert (again.returncode, again.stderr.startswith(refused)) == (1, True)
+    assert (again.exit_code, again.stderr.startswith(refused)) == (1, True)
 
 
 @pytest.mark.parametrize("path", ["prefect/api/flow_runs/count", "mlflow/api/2.0/mlflow/experiments/get"])

@@ -1,6 +1,7 @@
 """A server program: what it gets, that nothing outlives its owner, what ends by itself, and who may reach it."""
 
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -9,11 +10,13 @@ import time
 
 import psutil
 import pytest
+from prefect.settings import PREFECT_SERVER_DATABASE_CONNECTION_URL, temporary_settings
 
 from bife_core.base.errors import ConfigError
 from bife_core.store.claims import runs
 from bife_core.store.home import Home
 from bife_flows.operate.programs import AUTH_VARIABLE, Access, mlflow_server, ports, prefect_server, worker
+from bife_flows.operate.running import start_embedded_api
 from bife_flows.operate.servers import (
     Server,
     ServerError,
@@ -27,7 +30,6 @@ from bife_flows.operate.servers import (
 )
 from bife_tasks.tracking.mlflow_runs import page
 from tests.support.operating import until
-from tests.support.programs import python
 
 # Serves, and starts a child in a session of its own that ignores the polite signal, as the server itself may do.
 TOY = """
@@ -149,10 +151,10 @@ def test_a_server_that_never_answers_is_given_up(tmp_path):
 
 def test_a_server_that_computes_is_waited_for(tmp_path):
     port, told = free_port(0), []
-    command = [sys.executable, "-c", f"import time\nwhile time.process_time() < 3.5: pass\n{TOY}", str(port)]
+    command = [sys.executable, "-c", f"import time\nwhile time.process_time() < 1.7: pass\n{TOY}", str(port)]
     server = Server("Toy", command, {}, f"http://127.0.0.1:{port}/", tmp_path / "toy.log")
     try:
-        server.wait_ready(3.0, told.append)
+        server.wait_ready(1.5, told.append)
     finally:
         server.stop()
     assert [text.partition(";")[0] for text in told] == ["Waiting for Toy"]
@@ -171,12 +173,13 @@ def test_another_program_at_its_address_is_not_taken_for_the_server(tmp_path):
         stranger.stop()
 
 
-@pytest.mark.slow
-def test_a_database_that_prefect_does_not_know_is_said_to_be_so(tmp_path):
-    (tmp_path / "prefect").mkdir()
-    (tmp_path / "prefect" / "prefect.db").write_bytes(b"no database" * 100)
-    ended = python("-c", "from bife_flows.operate.running import reach_prefect as do; do()", home=tmp_path)
-    assert "file is not a database. If a newer Prefect wrote its database, install" in ended.stderr
+def test_a_database_that_prefect_does_not_know_is_said_to_be_so(tmp_path, monkeypatch):
+    monkeypatch.setenv("BIFE_HOME", str(tmp_path))
+    (tmp_path / "prefect.db").write_bytes(b"no database" * 100)
+    settings = {PREFECT_SERVER_DATABASE_CONNECTION_URL: f"sqlite+aiosqlite:///{tmp_path / 'prefect.db'}"}
+    reason = "file is not a database. If a newer Prefect wrote its database, install"
+    with temporary_settings(settings), pytest.raises(ServerError, match=re.escape(reason)):
+        start_embedded_api.__wrapped__()
 
 
 def test_a_taken_port_is_passed_over_unless_it_was_asked_for():
