@@ -15,7 +15,7 @@ import certifi
 import pytest
 
 from bife_core.instances.generated import GeneratedBenchmark
-from bife_core.workers import WorkerPool
+from bife_core.workers import InProcess, WorkerPool
 from tests.support.databases import SERVER, copy_databases
 from tests.support.instances import KNAPSACKS
 from tests.support.processes import VARIABLE, left_over
@@ -152,6 +152,15 @@ def bife(monkeypatch):
         return CliRunner().invoke(program(words), words)
 
     return called
+
+
+@pytest.fixture
+def in_process(monkeypatch):
+    """Have what opens a pool for itself work in this process: a worker takes a second to start."""
+    modules = ("measure.evaluation.compare", "run.stages.score", "run.study.study", "workers.cluster")
+    monkeypatch.setattr("bife_core.workers.cluster._pools", {})
+    for name in ("bench.claims", "bife_core", *(f"bife_core.{module}" for module in modules)):
+        monkeypatch.setattr(f"{name}.WorkerPool", lambda *_, **__: InProcess())
 
 
 @pytest.fixture(scope="session")

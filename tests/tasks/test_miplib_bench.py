@@ -37,6 +37,7 @@ def test_where_all_are_short_there_is_no_worst_and_where_none_is_solved_by_all_n
     assert "worst" not in rule
 
 
+@pytest.mark.usefixtures("in_process")
 def test_a_folder_is_solved_once_and_made_into_a_table(tmp_path, monkeypatch, capsys):
     (folder := tmp_path / "models").mkdir()
     shutil.copy(FOREIGN / "lseu.mps", folder)

@@ -84,6 +84,7 @@ def test_a_rule_is_written_as_a_c_file_but_not_over_itself_or_into_no_folder(bif
     assert "SCIPincludeBranchruleBife(" in (tmp_path / "rule.c").read_text()
 
 
+@pytest.mark.usefixtures("in_process")
 def test_a_rule_is_scored_for_an_agent_and_for_a_person(bife, tmp_path, monkeypatch):
     monkeypatch.setenv("BIFE_HOME", str(tmp_path / "home"))
     monkeypatch.setitem(FAMILIES, "combinatorial_auction", QUICK_AUCTIONS)
@@ -133,7 +134,9 @@ def test_score_enters_no_file_that_is_no_method(bife, tmp_path):
     assert "SCIP reads separating/maxrounds = 3x as 3" in sentence(bife("score", file).stderr)
 
 
-def test_an_agent_is_told_how_to_work_and_what_of(bife):
+@pytest.mark.usefixtures("in_process")
+def test_an_agent_is_told_how_to_work_and_what_of(bife, monkeypatch):
+    monkeypatch.setitem(FAMILIES, "combinatorial_auction", QUICK_AUCTIONS)
     options = ("--instances", "combinatorial_auction", "--preset", "smoke")
     told = bife("score", "--brief", *options).stdout
     assert all(text in told for text in ("--json", "What the code may use", "recorded decisions", "[24]"))

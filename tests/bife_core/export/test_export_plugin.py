@@ -61,7 +61,8 @@ def test_every_feature_is_that_of_the_kernel(family, all_features, golden_dir, t
             )
 
     model = read_model(golden_dir / f"{family}_0.mps.gz")
-    apply(SolveSettings(params={"separating/poolfreq": 1, "separating/maxrounds": 2}), model)
+    params = {"separating/poolfreq": 1, "separating/maxrounds": 2, "separating/maxroundsroot": 2}
+    apply(SolveSettings(params=params), model)
     rule = AtEachBranching(compare, 12)
     include(code, model)
     model.includeBranchrule(rule, "visit", "", 20_000_000, -1, 1.0)

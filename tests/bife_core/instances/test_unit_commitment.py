@@ -10,6 +10,7 @@ from bife_core.instances.base import DATA, SPLITS, Place, content_digest
 from bife_core.instances.config import FAMILIES
 from bife_core.instances.families.unit_commitment import HOURS, UNITS, unit_commitment
 from bife_core.instances.milp import mps_text
+from tests.support.marks import long_but
 from tests.support.read_back import arrays
 
 SIZES = FAMILIES["unit_commitment"].sizes
@@ -93,7 +94,7 @@ def test_every_area_is_drawn_and_asked_for_a_third():
         assert low_one == pytest.approx(low_whole / 3)
 
 
-@pytest.mark.parametrize("split", ["design", "test"])
+@pytest.mark.parametrize("split", long_but(["design", "test"], ["design"]))
 def test_the_cheapest_plan_is_one_a_planner_could_run_and_costs_what_it_says(split):
     """Look at a plan without the model: output, ramps, least hours on and off, and what running and starting cost."""
     hours, first = 6, 6

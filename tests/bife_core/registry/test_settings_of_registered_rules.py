@@ -58,6 +58,7 @@ def test_whatever_a_model_has_set_beside_the_recorded_is_told(made_champion, nam
     assert "Measured under SCIP default settings" in export_c(reference)
 
 
+@pytest.mark.usefixtures("in_process")
 def test_a_comparison_under_other_settings_is_told(made_champion, name, model, tmp_path):
     reference = made_champion(name).reference
     with pytest.warns(UserWarning, match="here presolving/maxrestarts is 0 and was -1, sep"):

@@ -10,7 +10,6 @@ from bife_core.measure.evaluation.comparison import compare_methods, compare_pai
 from bife_core.measure.evaluation.metrics import solve_frame
 from bife_core.solver.methods.configuration import Configuration
 from bife_core.solver.methods.references import load_method
-from bife_core.workers import InProcess
 from tests.bife_core.measure.evaluation.test_comparison import row, rows
 
 AT_ROOT = """\
@@ -33,8 +32,8 @@ ENDATA
 """
 
 
-def test_methods_are_compared_on_files_and_instances(knapsacks, tmp_path, monkeypatch):
-    monkeypatch.setattr(f"{given_instances.__module__}.WorkerPool", lambda _: InProcess())
+@pytest.mark.usefixtures("in_process")
+def test_methods_are_compared_on_files_and_instances(knapsacks, tmp_path):
     trivial, other = (tmp_path / day / "root.mps" for day in ("monday", "tuesday"))
     for file, limit in ((trivial, "3.5"), (other, "5.5")):
         file.parent.mkdir()

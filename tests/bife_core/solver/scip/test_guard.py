@@ -11,10 +11,10 @@ from tests.support.marks import long_but
 from tests.support.weighted import Weighted
 
 SLOW = (
-    "total = 0.0\n    for k in range(400):\n        total = total + math.sin(k * variable_features[18])\n"
+    "total = 0.0\n    for k in range(100):\n        total = total + math.sin(k * variable_features[18])\n"
     "    return total"
 )
-STRICT = Guard(max_share=0.02, grace_s=0.0)
+STRICT = Guard(max_share=0.002, grace_s=0.0)
 
 
 @pytest.fixture

@@ -179,7 +179,8 @@ def test_what_scip_reads_as_it_is_written_is_taken(text, params):
 
 def test_the_callback_and_python_walk_the_same_tree_through_restarts(golden_dir):
     """After a restart columns and rows are others: what is kept between branchings must be forgotten."""
-    settings = SolveSettings(solver="default", node_limit=4, params={"presolving/restartminred": 0.0})
+    params = {"presolving/restartminred": 0.0, "separating/maxroundsroot": 3}
+    settings = SolveSettings(solver="default", node_limit=4, params=params)
     native = compile_rule("def candidate_variable_score(f): return f[24]")
     walked = []
     for rule in (native, Weighted(name="slow", weights={"pseudocost_product": 1.0})):
