@@ -14,10 +14,11 @@ from pathlib import Path
 import certifi
 import pytest
 
+from bife_core.instances.config import FAMILIES
 from bife_core.instances.generated import GeneratedBenchmark
 from bife_core.workers import InProcess, WorkerPool
 from tests.support.databases import SERVER, copy_databases
-from tests.support.instances import KNAPSACKS
+from tests.support.instances import KNAPSACKS, QUICK_AUCTIONS
 from tests.support.processes import VARIABLE, left_over
 
 DATA = Path(__file__).parent / "data"
@@ -152,6 +153,12 @@ def bife(monkeypatch):
         return CliRunner().invoke(program(words), words)
 
     return called
+
+
+@pytest.fixture
+def quick_auctions(monkeypatch):
+    """Auctions that take a tenth of a second."""
+    monkeypatch.setitem(FAMILIES, "combinatorial_auction", QUICK_AUCTIONS)
 
 
 @pytest.fixture

@@ -7,8 +7,6 @@ from pathlib import Path
 import pytest
 
 import bife_core
-from bife_core.instances.config import FAMILIES
-from tests.support.instances import QUICK_AUCTIONS
 
 NOTEBOOKS = sorted(Path("docs").rglob("*.ipynb"))
 FEW = {
@@ -18,14 +16,13 @@ FEW = {
 }
 
 
-@pytest.mark.usefixtures("in_process")
+@pytest.mark.usefixtures("in_process", "quick_auctions")
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_a_notebook_runs(path, tmp_path, monkeypatch):
     cells = [cell for cell in json.loads(path.read_text())["cells"] if cell["cell_type"] == "code"]
     assert not any(cell["outputs"] for cell in cells), "clear the outputs: they are of one machine"
     preset, few = bife_core.preset, {"search.samples": 4, "search.initial": 3, "collection.decisions": 5}
     monkeypatch.setattr(bife_core, "preset", lambda *named: bife_core.with_overrides(preset(*named), few))
-    monkeypatch.setitem(FAMILIES, "combinatorial_auction", QUICK_AUCTIONS)
     monkeypatch.setenv("BIFE_HOME", str(tmp_path / "home"))
     monkeypatch.chdir(tmp_path)
     names = {}

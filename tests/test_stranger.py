@@ -7,19 +7,16 @@ import pyscipopt
 import pytest
 
 import bife_core
-from bife_core.instances.config import FAMILIES, InstancesConfig
+from bife_core.instances.config import InstancesConfig
 from bife_core.measure.decisions.config import CollectionConfig
-from tests.support.instances import QUICK_AUCTIONS
 
 
 def by_fractionality(f):
     return f[24] * (1.0 - f[24])
 
 
-def test_a_function_becomes_a_rule_that_pickles_scores_solves_and_compares(
-    knapsacks, pool, tmp_path, monkeypatch
-):
-    monkeypatch.setitem(FAMILIES, "combinatorial_auction", QUICK_AUCTIONS)
+@pytest.mark.usefixtures("quick_auctions")
+def test_a_function_becomes_a_rule_that_pickles_scores_solves_and_compares(knapsacks, pool, tmp_path):
     rule = bife_core.compile_rule(by_fractionality)
     assert isinstance(rule, bife_core.CompiledRule)
     for same in (pickle.loads(pickle.dumps(rule)), copy.deepcopy(rule)):

@@ -58,8 +58,7 @@ def smoke(prepared):
 
 
 @pytest.fixture(autouse=True)
-def quick_auctions(monkeypatch, pool):
+def quick(quick_auctions, monkeypatch, pool):
     """What a flow of this process solves takes a tenth of a second, in workers that the flows after `smoke` share."""
-    monkeypatch.setitem(FAMILIES, "combinatorial_auction", QUICK_AUCTIONS)
     runners = (RunnerConfig(), preset("smoke").runner)
     monkeypatch.setattr("bife_core.workers.cluster._pools", dict.fromkeys(runners, pool))

@@ -9,7 +9,6 @@ import pytest
 
 from bench import claims, tables
 from bench.claims import Measured, between, lines
-from bife_core.instances.config import FAMILIES
 from bife_core.measure.low import low_fidelity
 from bife_core.run.presets import preset, with_overrides
 from bife_core.search import SampleRequest
@@ -19,7 +18,6 @@ from bife_core.search.generators.offline.operators import sample_rule
 from bife_core.solver.methods.base import RPB
 from bife_core.solver.methods.configuration import Configuration
 from bife_core.solver.methods.scorer import RuleMethod
-from tests.support.instances import QUICK_AUCTIONS
 from tests.support.measured import BASELINE, RULE, summary
 from tests.support.recorded import planted
 
@@ -77,11 +75,10 @@ def test_screened_rules_are_the_best_of_as_many_as_are_bred_for_a_fitted_one(mon
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("in_process")
+@pytest.mark.usefixtures("in_process", "quick_auctions")
 def test_a_small_run_stops_all_at_equal_cost_and_goes_on_where_it_stopped(tmp_path, monkeypatch, capsys):
     few = {"search.samples": 4, "search.initial": 3, "search.population": 2, "high.instances": 1}
     small = with_overrides(preset("smoke", "combinatorial_auction"), few | {"collection.decisions": 5})
-    monkeypatch.setitem(FAMILIES, "combinatorial_auction", QUICK_AUCTIONS)
     monkeypatch.setattr(claims, "preset", lambda *_: small)
     monkeypatch.setattr(claims, "CHILDREN", 30)
     options = (

@@ -2,13 +2,11 @@ import json
 
 import pytest
 
-from bife_core.instances.config import FAMILIES
 from bife_core.language.rules import REFERENCE_RULES
 from bife_core.registry.local import LocalRegistry
 from bife_core.solver.methods.configuration import Configuration
 from bife_core.solver.methods.references import load_method, method_of
 from bife_core.store.home import project_home
-from tests.support.instances import QUICK_AUCTIONS
 from tests.support.programs import sentence
 from tests.support.registered import champion_in
 
@@ -84,10 +82,9 @@ def test_a_rule_is_written_as_a_c_file_but_not_over_itself_or_into_no_folder(bif
     assert "SCIPincludeBranchruleBife(" in (tmp_path / "rule.c").read_text()
 
 
-@pytest.mark.usefixtures("in_process")
+@pytest.mark.usefixtures("in_process", "quick_auctions")
 def test_a_rule_is_scored_for_an_agent_and_for_a_person(bife, tmp_path, monkeypatch):
     monkeypatch.setenv("BIFE_HOME", str(tmp_path / "home"))
-    monkeypatch.setitem(FAMILIES, "combinatorial_auction", QUICK_AUCTIONS)
     (file := tmp_path / "ours.py").write_text(REFERENCE_RULES["paper_ca"].source)
     options = (file, "--instances", "combinatorial_auction", "--preset", "smoke")
     scored = json.loads(bife("score", *options, "--json").stdout)
@@ -134,9 +131,8 @@ def test_score_enters_no_file_that_is_no_method(bife, tmp_path):
     assert "SCIP reads separating/maxrounds = 3x as 3" in sentence(bife("score", file).stderr)
 
 
-@pytest.mark.usefixtures("in_process")
-def test_an_agent_is_told_how_to_work_and_what_of(bife, monkeypatch):
-    monkeypatch.setitem(FAMILIES, "combinatorial_auction", QUICK_AUCTIONS)
+@pytest.mark.usefixtures("in_process", "quick_auctions")
+def test_an_agent_is_told_how_to_work_and_what_of(bife):
     options = ("--instances", "combinatorial_auction", "--preset", "smoke")
     told = bife("score", "--brief", *options).stdout
     assert all(text in told for text in ("--json", "What the code may use", "recorded decisions", "[24]"))

@@ -37,6 +37,7 @@ class Unregistered(Weighted):
     """Comes back from JSON as the class that is registered for its kind."""
 
 
+@pytest.mark.usefixtures("quick_auctions")
 def test_what_keeps_to_the_contract_passes(monkeypatch):
     monkeypatch.setitem(METHODS, KIND, Weighted)
     check_family("set_covering")

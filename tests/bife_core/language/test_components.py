@@ -23,6 +23,8 @@ from bife_core.solver.methods.references import load_method, method_of
 from bife_core.solver.methods.scorer import ComponentRule
 from tests.support.plugins import EXAMPLE
 
+pytestmark = pytest.mark.usefixtures("quick_auctions")
+
 DEEPEST = "def node_score(node):\n    return node[0]\n"
 
 
