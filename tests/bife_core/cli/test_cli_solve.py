@@ -9,12 +9,14 @@ import time
 import pytest
 
 from bife_core.base.errors import RuleError
+from bife_core.cli.consoles import number
 from bife_core.cli.outcome import CommandEnd, ExitCode
 from bife_core.cli.solve import _show, conclude
 from bife_core.language.rules import REFERENCE_RULES
 from bife_core.registry.local import LocalRegistry
 from bife_core.run.stages.runtime import Runtime
 from bife_core.run.stages.watch import ChampionWatch
+from bife_core.solver.methods.attach import solve as solve_here
 from bife_core.solver.methods.base import METHODS
 from bife_core.solver.methods.references import load_method
 from bife_core.solver.methods.scorer import Scorer
@@ -31,13 +33,19 @@ UNBOUNDED = "Maximize\n obj: x + y\nSubject To\n c: x - y <= 1\nGenerals\n x y\n
 
 
 @pytest.fixture
-def solve(bife):
-    """Solve quietly, by default the small instance with the paper's rule."""
+def solve(bife, knapsacks):
+    """Solve quietly, by default a small instance with the paper's rule."""
 
-    def call(*options, model=LSEU, rule="paper_ca"):
+    def call(*options, model=knapsacks[0].path, rule="paper_ca"):
         return bife("solve", model, "-q", *(("--rule", rule) if rule else ()), *options)
 
     return call
+
+
+@pytest.fixture(scope="module")
+def best(knapsacks):
+    """The optimum of that instance, as it is shown."""
+    return number(solve_here(knapsacks[0].path).primal_bound, 10)
 
 
 def row(output, label):
@@ -47,13 +55,13 @@ def row(output, label):
     return found[1].split()
 
 
-def test_the_solution_is_written_as_scip_reads_it(solve, tmp_path):
-    file = tmp_path / "lseu.sol"
+def test_the_solution_is_written_as_scip_reads_it(solve, best, knapsacks, tmp_path):
+    file = tmp_path / "a.sol"
     assert solve("--solution", file).exit_code == 0
-    model = read_model(LSEU)
+    model = read_model(knapsacks[0].path)
     solution = model.readSolFile(str(file))
     assert model.checkSol(solution)
-    assert model.getSolObjVal(solution) == pytest.approx(1120)
+    assert model.getSolObjVal(solution) == pytest.approx(float(best))
 
 
 @pytest.mark.parametrize(
@@ -111,9 +119,9 @@ def test_another_method_is_compared_with_its_log_hidden():
     assert "RPB (relpscost)" in done.stdout
 
 
-def test_quiet_prints_the_result_alone(solve, capfd):
+def test_quiet_prints_the_result_alone(solve, best, capfd):
     done = solve("--seed", 1, "--solver", "default", rule="pseudocost_product")
-    assert (capfd.readouterr().out, row(done.stdout, "objective")) == ("", ["1120"])
+    assert (capfd.readouterr().out, row(done.stdout, "objective")) == ("", [best])
 
 
 def test_a_rule_measured_under_other_settings_is_said_to_be(solve):
@@ -125,26 +133,26 @@ def test_a_rule_measured_under_other_settings_is_said_to_be(solve):
     assert "note:" not in solve(*few, "--solver", "paper", **given).stdout
 
 
-def test_a_scorer_is_read_from_a_file_of_weights(solve, tmp_path, monkeypatch):
+def test_a_scorer_is_read_from_a_file_of_weights(solve, best, tmp_path, monkeypatch):
     monkeypatch.setitem(METHODS, KIND, Weighted)
     weights, same = tmp_path / "weights.json", "pseudocost_product"
     weights.write_text(json.dumps({"kind": KIND, "weights": {same: 1.0}}))
     result = solve("--versus", same, rule=weights)
     assert result.exit_code == 0
-    assert row(result.stdout, "objective") == ["1120", "1120"]
+    assert row(result.stdout, "objective") == [best] * 2
     assert int(row(result.stdout, "branchings")[0]) > 0
     weights.write_text(json.dumps({"kind": "oracle"}))
     kinds = r"weights is no method: 'kind' must be one of scip, rule, configuration, (\w+, )*weighted\."
     assert re.search(kinds, " ".join(solve(rule=weights).stderr.split()))
 
 
-def test_a_gzipped_model_and_a_rule_in_a_file(solve, tmp_path):
-    model, rule = tmp_path / "lseu.mps.gz", tmp_path / "mine.py"
-    model.write_bytes(gzip.compress(LSEU.read_bytes()))
+def test_a_gzipped_model_and_a_rule_in_a_file(solve, best, knapsacks, tmp_path):
+    model, rule = knapsacks[0].path, tmp_path / "mine.py"
+    assert model.suffixes[-2:] == [".mps", ".gz"]
     rule.write_text("def candidate_variable_score(f):\n    return f[18] * (f[20] + f[21])\n")
     result = solve("--versus", "pseudocost_min", model=model, rule=rule)
     assert result.exit_code == 0
-    assert row(result.stdout, "objective") == ["1120", "1120"]
+    assert row(result.stdout, "objective") == [best] * 2
     assert "mine" in result.stdout
 
 
@@ -266,12 +274,12 @@ class Refused(Scorer):
         return X[:, 24]
 
 
-def test_a_second_solve_that_fails_leaves_the_result_of_the_first(solve, monkeypatch):
+def test_a_second_solve_that_fails_leaves_the_result_of_the_first(solve, best, monkeypatch):
     monkeypatch.setitem(METHODS, "refused", Refused)
     result = solve("--versus", "refused")
     assert result.exit_code == ExitCode.ERROR
     assert "It cannot be used." in sentence(result.stderr)
-    assert row(result.stdout, "objective") == ["1120"]
+    assert row(result.stdout, "objective") == [best]
 
 
 def test_without_a_rule_the_registry_is_asked_for_one(solve):
@@ -282,9 +290,9 @@ def test_without_a_rule_the_registry_is_asked_for_one(solve):
     assert len(row(result.stdout, "nodes")) == 1
 
 
-def test_a_budget_has_a_row_of_its_own(solve):
+def test_a_budget_has_a_row_of_its_own(solve, best):
     result = solve("--versus", "relpscost", rule="general,budget=0.6,once")
-    assert row(result.stdout, "objective") == ["1120", "1120"]
+    assert row(result.stdout, "objective") == [best] * 2
     within, other = row(result.stdout, "within budget")
     assert (int(within) > 0, other) == (True, "-")
     assert "within budget" not in solve("--set-param", "limits/nodes=5", rule="general").stdout
