@@ -15,14 +15,9 @@ from tests.hostile.corpus import RULES, outcome_of, read_corpus
 
 CASES = {case.name: case for case in read_corpus(RULES)}
 SAMPLE = (
-    "always_nan",
-    "as_long_as_can_be",
-    "good_with_everything",
-    "int_of_nan",
-    "most_negative_by_minus_one",
-    "shadowed_by_generated_code",
-    "solve_nan_on_integers",
-)
+    "always_nan", "as_long_as_can_be", "good_with_everything", "int_of_nan", "most_negative_by_minus_one",
+    "shadowed_by_generated_code", "solve_nan_on_integers",
+)  # fmt: skip
 
 
 def test_every_static_rejection_is_one_sentence_of_the_expected_kind():

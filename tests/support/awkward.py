@@ -210,12 +210,8 @@ FEASIBLE = {
 UNASKED = {
     make.__name__: (make, status)
     for make, status in (
-        (no_lp, "optimal"),
-        (solved_at_the_root, "optimal"),
-        (continuous, "optimal"),
-        (nonconvex_continuous, "optimal"),
-        (implied_integers, "optimal"),
-        (unbounded, "unbounded"),
+        (no_lp, "optimal"), (solved_at_the_root, "optimal"), (continuous, "optimal"),
+        (nonconvex_continuous, "optimal"), (implied_integers, "optimal"), (unbounded, "unbounded"),
     )
-}
+}  # fmt: skip
 """Models on which no rule is ever asked, and how SCIP ends."""

@@ -32,28 +32,12 @@ def under(solver):
 def evidence(number, **known):
     """Return the evidence of a rule that beats RPB, of an evaluation that has no run."""
     facts = {
-        "sha": rule_sha(source(number)),
-        "benchmark": "toys",
-        "size": "test",
-        "ratio": 0.8,
-        "ci_low": 0.7,
-        "ci_high": 0.9,
-        "p_value": 0.001,
-        "confidence": 0.95,
-        "bound": 0.95,
-        "further": 0,
-        "slower_share": 0.14,
-        "baseline": "relpscost",
-        "instances": 20,
-        "groups": known.get("instances", 20),
-        "seeds": 1,
-        "solves": 20,
-        "proofs": 20,
-        "baseline_proofs": 20,
-        "evaluation_run": "",
-        "test_digest": "digest",
-        **under(SolverConfig()),
-    }
+        "sha": rule_sha(source(number)), "benchmark": "toys", "size": "test", "ratio": 0.8, "ci_low": 0.7,
+        "ci_high": 0.9, "p_value": 0.001, "confidence": 0.95, "bound": 0.95, "further": 0,
+        "slower_share": 0.14, "baseline": "relpscost", "instances": 20, "groups": known.get("instances", 20),
+        "seeds": 1, "solves": 20, "proofs": 20, "baseline_proofs": 20, "evaluation_run": "",
+        "test_digest": "digest", **under(SolverConfig()),
+    }  # fmt: skip
     return Evidence(**facts | known)
 
 

@@ -17,23 +17,13 @@ USD = Decimal("0.0123")
 
 def state(generation=0, **changes):
     values = {
-        "generation": generation,
-        "samples": 4,
-        "failures": 1,
-        "solved": 2,
-        "samples_total": 16 + 4 * generation,
-        "budget": 100,
-        "best_f_lf": 0.35312,
-        "best_f_hf": -1.35741,
-        "n_elites": 4,
-        "tau": 0.2871,
-        "failures_total": 2,
-        "eliminated": 5,
+        "generation": generation, "samples": 4, "failures": 1, "solved": 2,
+        "samples_total": 16 + 4 * generation, "budget": 100, "best_f_lf": 0.35312, "best_f_hf": -1.35741,
+        "n_elites": 4, "tau": 0.2871, "failures_total": 2, "eliminated": 5,
         "last_failure": "Line 3: a rule may\nimport numpy and math only, not [os].",
         "spending": Spending(calls=16, prompt_tokens=12000, completion_tokens=3456, cost_usd=USD),
-        "elapsed_s": 75.0,
-        "remaining_s": 4000.0,
-    }
+        "elapsed_s": 75.0, "remaining_s": 4000.0,
+    }  # fmt: skip
     return SearchState(**(values | changes))
 
 
