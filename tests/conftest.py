@@ -17,6 +17,7 @@ import pytest
 from bife_core.instances.config import FAMILIES
 from bife_core.instances.generated import GeneratedBenchmark
 from bife_core.workers import InProcess, WorkerPool
+from bife_core.workers.config import RunnerConfig
 from tests.support.databases import SERVER, copy_databases
 from tests.support.instances import KNAPSACKS, QUICK_AUCTIONS
 from tests.support.processes import VARIABLE, left_over
@@ -184,6 +185,13 @@ def pytest_sessionfinish(session):
     if "PYTEST_XDIST_WORKER" not in os.environ and (left := left_over(MARK)):
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
         print("\nThe tests left processes running:", *left, sep="\n", file=sys.stderr)
+
+
+@pytest.fixture
+def shared_workers(monkeypatch, pool):
+    """Have stages and flows make their calls in the workers that all tests share."""
+    runners = (RunnerConfig(), RunnerConfig(workers=1))
+    monkeypatch.setattr("bife_core.workers.cluster._pools", dict.fromkeys(runners, pool))
 
 
 @pytest.fixture(scope="session")

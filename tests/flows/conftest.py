@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from bife_core.instances.config import FAMILIES
-from bife_core.run.config import PipelineConfig, RunnerConfig
+from bife_core.run.config import PipelineConfig
 from bife_core.run.presets import preset
 from bife_core.run.stages.results import PipelineResult
 from bife_flows.operate import running
@@ -58,7 +58,5 @@ def smoke(prepared):
 
 
 @pytest.fixture(autouse=True)
-def quick(quick_auctions, monkeypatch, pool):
-    """What a flow of this process solves takes a tenth of a second, in workers that the flows after `smoke` share."""
-    runners = (RunnerConfig(), preset("smoke").runner)
-    monkeypatch.setattr("bife_core.workers.cluster._pools", dict.fromkeys(runners, pool))
+def quick(quick_auctions, shared_workers):
+    """What a flow of this process solves takes a tenth of a second, after `smoke` in workers that are there."""

@@ -22,6 +22,7 @@ from bife_flows.stages import pipeline
 from tests.support.documents import DOCS, blocks
 from tests.support.operating import nested
 
+COMMAND = typer.main.get_command(program())
 PAGES = [*sorted(DOCS.rglob("*.md")), DOCS.parent / "README.md"]
 FAMILIES = {"F", "FAMILY", "knapsack"}
 """What stands for a family: a placeholder, or one that the page has just added."""
@@ -76,8 +77,7 @@ def folders(tmp_path, monkeypatch):
 def test_a_command_gives_settings_that_a_form_takes(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
     _, name, *words = shlex.split(command)
     words = ["set_covering" if word in FAMILIES else word for word in words]
-    stage = typer.main.get_command(program()).commands[name]
-    given = stage.make_context(name, words).params
+    given = COMMAND.commands[name].make_context(name, words).params
     chosen = []
     with monkeypatch.context() as context:
         context.setattr("bife_core.run.settings.configuration", chosen.append)
@@ -90,7 +90,7 @@ def test_a_command_gives_settings_that_a_form_takes(command: str, monkeypatch: p
 def test_another_command_has_the_options_that_it_is_given(command: str) -> None:
     if re.fullmatch(r"bife \w+ --[\w-]+", command):
         pytest.skip("names an option")
-    stage, words = typer.main.get_command(program()), shlex.split(command)[1:]
+    stage, words = COMMAND, shlex.split(command)[1:]
     while hasattr(stage, "commands"):
         stage, words = stage.commands[words[0]], words[1:]
     stage.make_context("bife", words)

@@ -48,7 +48,7 @@ def test_the_time_is_divided_by_scips_own_clocks():
     seconds = [getattr(result, f"{part}_s") for part in parts]
     assert min(seconds[1:]) > 0
     assert sum(seconds) <= 1.2 * result.cpu_s
-    bare = solve(path, timed=True, node_limit=2, params={"separating/maxroundsroot": 0})
+    bare = solve(path, timed=True, params={"separating/maxroundsroot": 0})
     assert bare.separation_s < result.separation_s
 
 
