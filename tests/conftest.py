@@ -7,6 +7,7 @@ import shutil
 import signal
 import sys
 import tempfile
+import uuid
 from functools import cache, partial
 from importlib.metadata import version
 from pathlib import Path
@@ -129,6 +130,12 @@ def prepared(home, databases):
     start_embedded_api()
     client()  # MLflow's experiments lie in this home, wherever a test moves to later
     return made
+
+
+@pytest.fixture
+def name():
+    """A registered model of no other test."""
+    return f"bife-test-{uuid.uuid4().hex[:8]}"
 
 
 @pytest.fixture(autouse=True)

@@ -21,6 +21,7 @@ from bife_tasks.stores import home_store
 from tests.flows.conftest import demonstrate
 from tests.support.challenging import made_champion, under
 from tests.support.stored import counts
+from tests.support.tracked import artifacts
 
 
 def tracked(run_id):
@@ -30,10 +31,6 @@ def tracked(run_id):
 def children(run_id):
     number = tracked(run_id).info.experiment_id
     return MlflowClient().search_runs([number], f"tags.`mlflow.parentRunId` = '{run_id}'")
-
-
-def artifacts(run_id):
-    return {entry.path for entry in MlflowClient().list_artifacts(run_id)}
 
 
 def everything_in_mlflow():

@@ -1,7 +1,6 @@
 """Approval and rollback on a real Prefect server, answered through its API as the page does."""
 
 import time
-import uuid
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -20,11 +19,6 @@ from tests.support.challenging import beside, challenge, made_champion, source
 pytestmark = pytest.mark.usefixtures("prepared")
 
 LIMIT_S = 120.0
-
-
-@pytest.fixture
-def name():
-    return f"bife-test-{uuid.uuid4().hex[:8]}"
 
 
 def tags(name, version):

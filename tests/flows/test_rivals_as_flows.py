@@ -11,6 +11,7 @@ from bife_core.search import PARTS, SearchCost
 from bife_flows.operate.running import ready
 from bife_flows.stages import collection, search
 from bife_tasks.tracking.mlflow_runs import experiment_id
+from tests.support.tracked import artifacts
 
 SPENDS = {
     "eoh": {"collection", "generation", "f_lf"},
@@ -52,8 +53,7 @@ def test_a_rival_leaves_the_layout_of_every_search_and_splits_its_cost(prepared,
     parent, cost = MlflowClient().get_run(result.run.run_id), result.cost
     assert (parent.info.status, parent.data.tags["search"]) == ("FINISHED", method)
     assert parent.data.tags["best_sample"] == result.best.id
-    files = {item.path for item in MlflowClient().list_artifacts(result.run.run_id)}
-    assert {"samples.json", "search_cost.json", "best_rule.py"} <= files
+    assert {"samples.json", "search_cost.json", "best_rule.py"} <= artifacts(result.run.run_id)
     tracked = {one.data.tags["sample_id"]: one for one in children(result.run.run_id, "sample")}
     rows = json.loads((result.folder / "samples.json").read_text())
     assert set(tracked) == {row["id"] for row in rows}

@@ -1,4 +1,4 @@
-"""A search's folder, and a registered model of no other test."""
+"""A search's folder."""
 
 import uuid
 
@@ -21,8 +21,3 @@ def folder(home, key):
 @pytest.fixture
 def journal(key, folder):
     return journals.opened(key, folder, origin="offline from the library")
-
-
-@pytest.fixture
-def name():
-    return f"bife-test-{uuid.uuid4().hex[:8]}"

@@ -13,6 +13,7 @@ from bife_core.solver.methods.references import load_method
 from bife_flows.cli.backend import Flows
 from bife_tasks.tracking import mlflow_runs
 from tests.support.programs import FOREIGN, program, sentence
+from tests.support.tracked import artifacts
 
 
 def test_a_newcomer_sees_the_rule_its_speed_and_what_to_do_next(smoke):
@@ -68,8 +69,7 @@ def test_settings_are_tuned_alone_and_their_file_solves(prepared, bife, tmp_path
         mlflow_runs.experiment_id(TUNING),
         True,
     )
-    artifacts = {entry.path for entry in mlflow_runs.client().list_artifacts(number)}
-    assert artifacts == {"tuned.set"}
+    assert artifacts(number) == {"tuned.set"}
     solved = bife("solve", golden_dir / "cauctions_0.mps.gz", "--rule", output, "--quiet")
     assert solved.exit_code == 0, solved.output
     assert bife("evaluate", "--preset", "smoke").exit_code == ExitCode.USAGE
