@@ -1,4 +1,4 @@
-"""The generators of learn2branch, draw by draw."""
+"""The generators of learn2branch, draw by draw, and what the other synthetic families promise."""
 
 from itertools import combinations
 
@@ -8,7 +8,9 @@ from numpy.random import RandomState
 
 from bife_core.instances.families.combinatorial_auction import combinatorial_auction
 from bife_core.instances.families.facility_location import facility_location
+from bife_core.instances.families.generalised_assignment import generalised_assignment
 from bife_core.instances.families.independent_set import attachment_graph, clique_partition, independent_set
+from bife_core.instances.families.network_design import network_design
 from bife_core.instances.families.set_covering import set_covering
 from tests.support.read_back import arrays
 
@@ -105,4 +107,44 @@ def test_rows_of_facility_location_say_what_their_names_say():
     assert upper["total_capacity"] == -sum(demands)
     assert (link[columns["x_3_2"]], link[columns["y_2"]], upper["link_3_2"]) == (1, -1, 0)
     weak = arrays(facility_location(RandomState(4), customers=3, facilities=2, linked=False))
+    assert [name for name in model.row_names if not name.startswith("link")] == [*weak.row_names]
+
+
+def test_assignments_are_of_type_d():
+    model = arrays(generalised_assignment(RandomState(5), agents=4, jobs=30))
+    rows, costs = model.rows.toarray(), model.objective.reshape(4, 30)
+    jobs, agents = rows[:30], rows[30:]
+    assert jobs.sum(axis=0).tolist() == [1] * 120
+    assert (model.row_lower[:30] == 1).all()
+    assert (model.row_upper[:30] == 1).all()
+    loads = agents.sum(axis=0).reshape(4, 30)
+    assert (loads.min(), loads.max() <= 100) == (1, True)
+    assert np.abs(costs + loads - 111).max() == 10
+    for i, row in enumerate(agents):
+        assert row.reshape(4, 30)[i].tolist() == loads[i].tolist()
+    assert model.row_upper[30:].tolist() == np.floor(0.8 * loads.sum(axis=1) / 4).tolist()
+    assert model.integer.all()
+
+
+def test_rows_of_network_design_say_what_their_names_say_and_a_cycle_can_carry_all():
+    nodes, arcs, commodities = 5, 9, 3
+    model = arrays(network_design(RandomState(6), nodes=nodes, arcs=arcs, commodities=commodities))
+    rows = dict(zip(model.row_names, model.rows.toarray(), strict=True))
+    right = dict(zip(model.row_names, model.row_upper, strict=True))
+    columns = {name: j for j, name in enumerate(model.column_names)}
+    assert model.integer.tolist() == [name.startswith("y") for name in columns]
+    demands = [rows["capacity_1"][columns[f"x_1_{k}"]] for k in (1, 2, 3)]
+    capacities = [-rows[f"capacity_{a}"][columns[f"y_{a}"]] for a in range(1, arcs + 1)]
+    assert capacities[:nodes] == [sum(demands)] * nodes
+    assert max(demands) <= min(capacities[nodes:])
+    assert (rows["link_4_2"][columns["x_4_2"]], rows["link_4_2"][columns["y_4"]]) == (1, -1)
+    ends = set[tuple[int, int]]()
+    for a in range(1, arcs + 1):
+        at = [rows[f"flow_{i}_2"][columns[f"x_{a}_2"]] for i in range(1, nodes + 1)]
+        assert sorted(at) == [-1] + [0] * (nodes - 2) + [1]
+        ends.add((at.index(1), at.index(-1)))
+    assert len(ends) == arcs, "no two arcs are parallel"
+    for k in range(1, commodities + 1):
+        assert sorted(right[f"flow_{i}_{k}"] for i in range(1, nodes + 1)) == [-1, 0, 0, 0, 1]
+    weak = arrays(network_design(RandomState(6), nodes=5, arcs=9, commodities=3, linked=False))
     assert [name for name in model.row_names if not name.startswith("link")] == [*weak.row_names]
