@@ -50,7 +50,7 @@ def parse(description: str | None, **defaults: Any) -> argparse.Namespace:
     parser.add_argument(
         "--families",
         nargs="+",
-        type=_family,
+        type=family_or_folder,
         default=SYNTHETIC,
         help="instance families, or folders of instances; by default the four synthetic families",
     )
@@ -69,7 +69,7 @@ def parse(description: str | None, **defaults: Any) -> argparse.Namespace:
     return parser.parse_args()
 
 
-def _family(name: str) -> str:
+def family_or_folder(name: str) -> str:
     if name not in FAMILIES and not Path(name).is_dir():
         raise argparse.ArgumentTypeError(f"{name!r} is no folder and none of {', '.join(sorted(FAMILIES))}")
     return name

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 from rich.text import Text
 from typer import Option
 
-from bife_core.base.errors import BifeError
+from bife_core.base.errors import BifeError, ConfigError
 from bife_core.cli.backend import Check, Finding, backend
 from bife_core.cli.consoles import say, show_table, standard_output
 from bife_core.cli.options import Output, check_kept, keep, resolve
@@ -29,14 +29,23 @@ _INSTANCES: Final = (
     "Folder of your own instances, to be checked too, in two minutes: what can be used, whether there are enough for a "
     "champion, where SCIP's time goes, what some settings of SCIP take, and how long a run will."
 )
+_PEERS: Final = (
+    "Say what HiGHS and CP-SAT take on three of these instances, or of a family that --instances names, if they are "
+    "installed: a minute and a half more at most."
+)
+_SHORT: Final = ["high.time_limit_s=15", "high.cost=time"]
 
 
 def doctor(
     instances: Annotated[Path | None, Option(metavar="DIR", help=_INSTANCES)] = None,
     groups: Annotated[str | None, Option(metavar="REGEX")] = None,
     output: Output = Path("doctor.set"),
+    peers: Annotated[bool, Option("--peers", help=_PEERS)] = False,
 ) -> None:
     """Check solver, compiler, workers, tracking, Prefect and the model API, one line each."""
+    further = {"peers": partial(_peers, instances, groups)} if peers else {}
+    if peers and instances is not None and not instances.is_dir():
+        instances = None  # a family
     if instances is not None:
         check_kept(output, instances)
         need = _need(instances, groups)
@@ -45,6 +54,7 @@ def doctor(
     checks = CHECKS | dict(backend().checks)
     if instances is not None:
         checks["instances"] = partial(_instances, instances, groups, output)
+    checks |= further
     with standard_output().status("Checking ..."):
         findings = {name: examine(check) for name, check in checks.items()}
     rows = [(name, Text(state, style=_STYLES[state]), text) for name, (state, text) in findings.items()]
@@ -167,8 +177,7 @@ def _instances(folder: Path, groups: str | None = None, output: Path = Path("doc
 
     opened, need = open_folder(folder, project_home().instances, groups=groups), _need(folder, groups)
     # With three instances, two cores and `try_starts`, all ends within two minutes.
-    short = ["high.time_limit_s=15", "high.cost=time"]
-    config = resolve({"instances": str(folder), "groups": groups, "settings": short})
+    config = resolve({"instances": str(folder), "groups": groups, "settings": _SHORT})
     runtime = Runtime()
     goes, tuning = precheck(config, runtime), try_starts(config, runtime)
     lines = (
@@ -181,6 +190,22 @@ def _instances(folder: Path, groups: str | None = None, output: Path = Path("doc
     )
     poor = opened.left_out or goes.expected is None or need.state == "warn"
     return Finding("warn" if poor else "ok", "\n".join(lines))
+
+
+def _peers(instances: Path | None, groups: str | None) -> Finding:
+    from bife_core.measure.context import measure_reference
+    from bife_core.measure.peers import beside
+    from bife_core.run.stages.collect import PRECHECKED
+    from bife_core.run.stages.runtime import Runtime
+
+    if instances is None:
+        raise ConfigError("--peers needs instances: add --instances with a folder or the name of a family.")
+    config = resolve({"instances": str(instances), "groups": groups, "settings": _SHORT})
+    runtime = Runtime()
+    chosen = runtime.benchmark(config.instances).instances("design", PRECHECKED)
+    usual = measure_reference(chosen, runtime.solving(config)).results  # which `precheck` has solved
+    solves = [(each.path, result) for each, result in zip(chosen, usual, strict=True) if result is not None]
+    return Finding("ok", "\n".join(beside(solves, config.high.time_limit_s)))
 
 
 def _at_once(tuning: Tuning, output: Path) -> str:

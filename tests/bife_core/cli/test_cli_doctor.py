@@ -1,11 +1,13 @@
 import shutil
 from contextlib import ExitStack
+from dataclasses import replace
 
 import pytest
 
 from bife_core.base.errors import ConfigError
 from bife_core.cli import doctor
 from bife_core.cli.doctor import CHECKS, examine
+from bife_core.instances.config import FAMILIES
 from bife_core.measure.trials import Raced
 from bife_core.run.estimate import Estimate
 from bife_core.run.stages.results import Precheck
@@ -13,6 +15,7 @@ from bife_core.solver.methods.configuration import Configuration
 from bife_core.solver.methods.references import load_method
 from bife_core.solver.scip.settings import SolverConfig
 from bife_core.tuning.tuner import Trial, Tuning
+from tests.support.instances import QUICK_AUCTIONS
 from tests.support.model_answers import MODEL
 from tests.support.model_api import ModelApi, Said
 from tests.support.programs import FOREIGN, sentence
@@ -103,6 +106,28 @@ def test_a_folder_of_instances_is_checked_where_it_is_given(bife, monkeypatch, t
         assert output.is_file()
         assert bife("solve", FOREIGN / "lseu.mps", "--rule", method, "-q").exit_code == 0
     assert bife("doctor", "--instances", tmp_path / "nowhere").exit_code == 1
+
+
+def test_peers_are_asked_about_the_instances_of_a_family_or_folder(bife, monkeypatch, tmp_path):
+    monkeypatch.setattr(doctor, "CHECKS", {})
+    asked = list[tuple[list[str], float]]()
+
+    def beside(solves, limit_s):
+        asked.append(([path.name for path, _ in solves], limit_s))
+        yield "HiGHS is 12 times as fast here: consider it."
+
+    monkeypatch.setattr("bife_core.measure.peers.beside", beside)
+    quick = replace(QUICK_AUCTIONS, sizes={"test": QUICK_AUCTIONS.sizes["tiny"]})
+    monkeypatch.setitem(FAMILIES, "combinatorial_auction", quick)
+    result = bife("doctor", "--instances", "combinatorial_auction", "--peers")
+    assert result.exit_code == 0, result.output
+    assert "HiGHS is 12 times as fast here" in result.stdout
+    ((names, limit_s),) = asked
+    assert (len(names), limit_s) == (3, 15.0)
+    alone = bife("doctor", "--peers")
+    assert alone.exit_code == 1
+    assert "--peers needs instances" in alone.stdout
+    assert "no_family" in bife("doctor", "--instances", "no_family", "--peers").stdout
 
 
 @pytest.mark.parametrize(
