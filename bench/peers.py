@@ -13,12 +13,12 @@ A solve's time is process CPU time, user and system, without reading; that of th
 without Python. Ratios are to SCIP default settings, paired by instance and seed, with the bootstrap interval of their
 geometric mean over groups of instances. A proof is *wrong* if its optimum is another than most solvers prove, SCIP
 deciding ties, by more than 1e-5 relative, and its gap. A solve that does not end counts with the limit, so that the
-ratio is a bound; what is wrong or refused counts with twice the longest solve of the instance, or twice the limit if
-there is none.
+ratio is a bound; what is wrong or refused counts with twice the longest solve of the instance.
 
 Prints a table in Markdown for each family, or with `--json` its rows: {family, solver, version, gap, groups, solves,
 cpu_s, ratio, ci_low, ci_high, process_s, process_ratio, process_low, process_high, right, limit, wrong, refused,
 reasons}. `--store` keeps each solve as a line of `solves.jsonl`; the same command goes on where it stopped.
+Give another store once BiFE or a solver's program has changed, beyond the versions that the table shows.
 """
 
 from __future__ import annotations
@@ -63,7 +63,9 @@ PEERS: Final[Mapping[str, Peer]] = {
 
 LEAST_S: Final = 1e-3
 """CPU seconds that a solve counts as at least."""
-ENDED: Final = frozenset({"optimal", "infeasible", "unbounded"})
+UNSURE: Final = frozenset({"inforunbd", "primal infeasible or unbounded"})
+ENDED: Final = frozenset({"optimal", "infeasible", "unbounded"}) | UNSURE
+"""Statuses of a proof; the `UNSURE` contradict an optimum alone."""
 COLUMNS: Final = (
     "solver version gap solves cpu_s ratio interval process_s process_ratio process_interval "
     "right limit wrong refused reasons"
@@ -245,6 +247,8 @@ def outcomes(arms: Sequence[Arm], solves: Sequence[Solve]) -> list[str]:
     of_name = {arm.name: arm for arm in arms}
 
     def agree(a: Answer, b: Answer, tolerance: float) -> bool:
+        if {a.status, b.status} & UNSURE:
+            return "optimal" not in {a.status, b.status}
         if a.status != b.status or a.objective is None or b.objective is None:
             return a.status == b.status
         return abs(a.objective - b.objective) <= tolerance * max(1.0, abs(a.objective), abs(b.objective))
@@ -279,24 +283,25 @@ def summary(
     """Yield a row for each arm: what it costs, as ratios to SCIP default settings, and how its solves ended."""
     counts = {arm.name: Counter[str]() for arm in arms}
     reasons = {arm.name: Counter[str]() for arm in arms}
-    costs: dict[str, dict[tuple[str, int], tuple[float, float]]] = {arm.name: {} for arm in arms}
+    costs: dict[str, dict[tuple[str, int], list[float]]] = {arm.name: {} for arm in arms}
     for instance in instances:
         here = [solve for solve in solves if solve.instance == instance.digest]
         ended = list(zip(here, outcomes(arms, here), strict=True))
-        right_s = [solve.answer.process_s for solve, outcome in ended if outcome == "right"]
-        fined_s = 2.0 * max(right_s, default=limit_s)
+        full_s = {"right": 0.0, "limit": limit_s}
+        lasted_s = [
+            max(solve.answer.process_s, full_s[outcome]) for solve, outcome in ended if outcome in full_s
+        ]
+        fined_s = 2.0 * max(lasted_s, default=limit_s)
         for solve, outcome in ended:
             answer = solve.answer
             counts[solve.arm][outcome] += 1
-            if outcome not in ("right", "limit"):
+            if outcome in full_s:
+                cost = [max(spent_s, full_s[outcome]) for spent_s in (answer.cpu_s, answer.process_s)]
+            else:
+                cost = [fined_s, fined_s]
                 value = "" if answer.objective is None else f" {answer.objective:.9g}"
                 reasons[solve.arm][answer.reason or f"{answer.status}{value} on {instance.name}"] += 1
-            cost = (answer.cpu_s, answer.process_s)
-            if outcome == "limit":
-                cost = (max(limit_s, answer.cpu_s), max(limit_s, answer.process_s))
-            elif outcome != "right":
-                cost = (fined_s, fined_s)
-            costs[solve.arm][solve.instance, solve.seed] = (max(cost[0], LEAST_S), max(cost[1], LEAST_S))
+            costs[solve.arm][solve.instance, solve.seed] = [max(spent_s, LEAST_S) for spent_s in cost]
     groups = {instance.digest: instance.group for instance in instances}
     for arm in arms:
         row: dict[str, Any] = {"solver": arm.name, "version": arm.version, "gap": gap_of(arm)}

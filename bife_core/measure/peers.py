@@ -69,6 +69,8 @@ def cp_sat(file: str, gap: float | None, seed: int) -> Iterator[Any]:
     yield {"status": status, "objective": solver.objective_value if status == "optimal" else None}
 
 
+_CONSIDERED: Final = 0.1
+"""The ratio to SCIP's time from which on a peer is worth considering."""
 _ALONE: Final = (sys.executable, "-m", "bife_core.measure.peers")
 AT_HAND: Final = {
     "highs": Peer("HiGHS", "highspy", (*_ALONE, "highs"), 1e-4),
@@ -160,13 +162,12 @@ def beside(solves: Sequence[tuple[Path, SolveResult]], limit_s: float) -> Iterat
                 unlike += answer.status not in {*PROVEN, "limit"} or disagree(usual, ended)
                 usual_s = usual.cpu_s if usual.finished else limit_s
                 ratios.append(max(answer.cpu_s, LEAST["time"]) / max(usual_s, LEAST["time"]))
-            ratio = geometric_mean(ratios)
-            speed = f"takes {ratio:.2f} of the CPU time of SCIP default settings"
-            if ratio <= 0.1:
-                speed = f"is {1 / ratio:.0f} times as fast here: consider it"
             if unlike:
-                speed = f"refuses, fails or contradicts SCIP on {unlike} of {len(solves)} instances"
-            yield f"{peer.label} {speed}."
+                yield f"{peer.label} refuses, fails or contradicts SCIP on {unlike} of {len(solves)} instances."
+            elif (ratio := geometric_mean(ratios)) <= _CONSIDERED:
+                yield f"{peer.label} is {1 / ratio:.0f} times as fast here: consider it."
+            else:
+                yield f"{peer.label} takes {ratio:.2f} of the CPU time of SCIP default settings."
 
 
 if __name__ == "__main__":

@@ -89,6 +89,8 @@ def test_what_most_solvers_prove_is_right_and_scip_decides_ties():
     assert outcomes(arms, solves(a=optimal(90.0), scip=optimal(100.0))) == ["wrong", "right"]
     against = solves(scip=optimal(100.0), a=optimal(90.0), b=optimal(90.0))
     assert outcomes(arms, against) == ["wrong", "right", "right"], "SCIP too may be wrong"
+    unsure = solves(scip=Answer("infeasible"), a=Answer("inforunbd"), b=optimal(1.0))
+    assert outcomes(arms, unsure) == ["right", "right", "wrong"]
     settings = [arm("scip", package="pyscipopt"), arm("scip+set", package="pyscipopt"), *arms[1:3]]
     ours = solves(
         **{"scip": optimal(100.0), "scip+set": optimal(100.0), "a": optimal(90.0), "b": optimal(90.0)}
@@ -111,7 +113,7 @@ def test_what_is_refused_wrong_or_does_not_end_is_charged_and_counted():
         }.items()
     ]
     rows = {row["solver"]: row for row in summary(arms, instances, every, LIMIT_S)}
-    assert [rows[name]["ratio"] for name in rows] == [1.0, 0.25, 15.0, 2.25, 2.25]
+    assert [rows[name]["ratio"] for name in rows] == [1.0, 0.25, 15.0, 30.0, 30.0]
     assert rows["fast"]["process_ratio"] == round(1.5 / 4.5, 3)
     assert (rows["fast"]["ci_low"], rows["fast"]["ci_high"]) == (0.25, 0.25)
     counts = {name: [row[k] for k in ("right", "limit", "wrong", "refused")] for name, row in rows.items()}
