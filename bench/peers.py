@@ -38,6 +38,7 @@ from typing import Any, Final, NamedTuple
 
 from bench import benchmark_of, emit, family_or_folder, home_of, interval_of, parser_of
 from bench.tables import table
+from bife_core import load_method
 from bife_core.base.stats import geometric_mean
 from bife_core.extend import Instance, digest_of
 from bife_core.measure.peers import AT_HAND, Answer, Peer, ask, rewrite
@@ -131,8 +132,12 @@ def arms_of(family: str, options: Namespace, home: Path) -> list[Arm]:
     chosen = {name: PEERS[name] for name in dict.fromkeys([SCIP, *(options.peers or PEERS)])}
     for name in [name for name, peer in chosen.items() if not find_spec(peer.package)]:
         print(f"{name} is left out: {chosen.pop(name).package} is not installed.", file=sys.stderr)
-    settings = {name: name for name in (text.replace("{family}", family) for text in options.settings)}
-    methods = {name: name for name in (text.replace("{family}", family) for text in options.method)}
+    settings, methods = (
+        {name: name for name in (text.replace("{family}", family) for text in texts)}
+        for texts in (options.settings, options.method)
+    )
+    for name in (*settings, *methods):
+        load_method(name)  # raises before anything is solved
     if options.tune:
         tuned = tuned_by_bife(family, options, home)
         settings["tuned"] = str(tuned)

@@ -33,7 +33,7 @@ FAMILY = Family(
     generate=generalised_assignment,
     sizes={
         "tiny": {"agents": 3, "jobs": 15},
-        "test": {"agents": 6, "jobs": 30},
-        "transfer": {"agents": 8, "jobs": 40},
+        "test": {"agents": 5, "jobs": 30},
+        "transfer": {"agents": 6, "jobs": 40},
     },
 )
