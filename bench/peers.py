@@ -141,7 +141,7 @@ def arms_of(family: str, options: Namespace, home: Path) -> list[Arm]:
     if options.tune:
         tuned = tuned_by_bife(family, options, home)
         settings["tuned"] = str(tuned)
-        methods["tuned"] = str(whole if (whole := tuned.with_suffix(".json")).is_file() else tuned)
+        methods["tuned"] = str(both if (both := tuned.with_suffix(".json")).is_file() else tuned)
     for name, file in settings.items():
         chosen[f"scip+{name}"] = of_file(f"SCIP, {name}", "pyscipopt", "scip", file)
     for name, reference in methods.items():
@@ -271,15 +271,15 @@ def outcomes(arms: Sequence[Arm], solves: Sequence[Solve]) -> list[str]:
         return len(alike), proof.arm == SCIP
 
     truth = max(proofs, key=supporters, default=None)
-    found = list[str]()
+    endings = list[str]()
     for solve in solves:
         status = solve.answer.status
         if status not in ENDED:
-            found.append("limit" if status == "limit" else "refused")
+            endings.append("limit" if status == "limit" else "refused")
         else:
             right = truth is None or agree(solve.answer, truth.answer, of_name[solve.arm].tolerance)
-            found.append("right" if right else "wrong")
-    return found
+            endings.append("right" if right else "wrong")
+    return endings
 
 
 def summary(
