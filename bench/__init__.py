@@ -28,7 +28,7 @@ from bife_core.extend import (
 SYNTHETIC = ["set_covering", "combinatorial_auction", "independent_set", "facility_location"]
 """The families every published rule is about."""
 
-PUBLISHED = {rule.benchmark: name for name, rule in REFERENCE_RULES.items() if rule.benchmark}
+PUBLISHED = {rule.family: name for name, rule in REFERENCE_RULES.items() if rule.family}
 """The published rule of each family that has one."""
 
 GENERAL = "general,budget=0.6,once"

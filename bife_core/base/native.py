@@ -51,8 +51,8 @@ class ObjectCode:
         try:
             head, code = path.read_bytes().split(b"\n", 1)
             facts = json.loads(head)
-            whole = facts["sha256"] == hashlib.sha256(code).hexdigest()
-            return cls(code, facts["calls"]) if whole else None
+            intact = facts["sha256"] == hashlib.sha256(code).hexdigest()
+            return cls(code, facts["calls"]) if intact else None
         except (OSError, ValueError, KeyError, TypeError):
             return None
 

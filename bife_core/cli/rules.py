@@ -30,7 +30,7 @@ def list_rules() -> None:
     """List reference rules and registered ones."""
     from bife_core.language.rules import REFERENCE_RULES
 
-    rules = [(rule.name, rule.summary, rule.benchmark or "") for rule in REFERENCE_RULES.values()]
+    rules = [(rule.name, rule.summary, rule.family or "") for rule in REFERENCE_RULES.values()]
     show_table(("reference rule", "what it does", "reference of"), rules, numbers=False)
     say()
     tags = {"metric": "metric", "ratio": "ratio", "ci_low": "from", "ci_high": "to"}

@@ -173,13 +173,13 @@ def required(result: SearchOutcome) -> Sample:
 
 
 def finish(
-    config: PipelineConfig, compared: EvaluationResult | None, search_result: SearchOutcome | None = None
+    config: PipelineConfig, evaluated: EvaluationResult | None, search_result: SearchOutcome | None = None
 ) -> None:
     """Show how each instance of a folder ended; raise `CommandEnd` if methods proved different things of one."""
     if config.instances.folder is not None:
-        show_optima(compared, search_result)
+        show_optima(evaluated, search_result)
     differing = [
-        *(compared.summary.mismatches if compared else ()),
+        *(evaluated.summary.mismatches if evaluated else ()),
         *(search_result.mismatches if search_result else ()),
     ]
     for sentence in differing:
@@ -214,10 +214,10 @@ def show_comparison(result: EvaluationResult) -> None:
     from bife_core.measure.evaluation.metrics import method_table
     from bife_core.run.stages.conclusions import measured
 
-    compared = result.summary
-    instances = counted(compared.lead.instances, "held-out instance", compared.lead.groups)
-    show_heading(f"Against {full_name(compared.baseline)} on {instances}")
-    table = method_table(compared.frame, compared.protocol.metric)
+    summary = result.summary
+    instances = counted(summary.lead.instances, "held-out instance", summary.lead.groups)
+    show_heading(f"Against {full_name(summary.baseline)} on {instances}")
+    table = method_table(summary.frame, summary.protocol.metric)
     rows = []
     for method, entry in zip(table.index, table.to_dict("records"), strict=True):
         solved = f"{entry['solved']} of {entry['solves']}{'*' * (entry['missing'] > 0)}"
@@ -228,11 +228,11 @@ def show_comparison(result: EvaluationResult) -> None:
     show_facts(measured(result))
 
 
-def show_optima(compared: EvaluationResult | None, search_result: SearchOutcome | None) -> None:
+def show_optima(evaluated: EvaluationResult | None, search_result: SearchOutcome | None) -> None:
     """Print how each instance of a folder ended: held-out ones under both methods, design ones under the rule."""
     rows = []
-    if compared is not None:
-        summary = compared.summary
+    if evaluated is not None:
+        summary = evaluated.summary
         ended = {(row["digest"], row["seed"], row["method"]): row for row in summary.rows}
         for digest, seed in dict.fromkeys(key[:2] for key in ended):
             both = [ended[digest, seed, method] for method in (summary.baseline, summary.rule)]
@@ -244,7 +244,7 @@ def show_optima(compared: EvaluationResult | None, search_result: SearchOutcome 
         objective, seconds = number(solve.primal_bound, 10), f"{solve.cpu_s:.2f}"
         cells = ["-", objective, "-", seconds, "-", str(solve.nodes)]
         rows.append((solve.instance, "design", str(solve.seed), solve.status, *cells))
-    baseline = compared.summary.baseline if compared is not None else "relpscost"
+    baseline = evaluated.summary.baseline if evaluated is not None else "relpscost"
     columns = [f"{what}\n{of}" for what in ("objective", "CPU s", "nodes") for of in (baseline, "rule")]
     show_heading("Instances")
     show_table(("instance", "part", "seed", "status", *columns), rows)

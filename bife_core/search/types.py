@@ -255,7 +255,7 @@ class GenerationSummary(Value):
 
 
 PARTS: Final = ("collection", "generation", "f_lf", "tuning", "f_hf", "other")
-"""What rule-design time goes on, in the order of a search; the names of `SearchCost.parts`."""
+"""What the time of a search goes on, in the order of a search; the names of `SearchCost.parts`."""
 
 
 class CostPoint(Value):
@@ -311,7 +311,7 @@ class SearchCost(Value):
 
     @property
     def work_s(self) -> float:
-        """Rule-design time: the sum of all parts."""
+        """Time of the search: the sum of all parts."""
         return sum(self.parts.values())
 
     def metrics(self) -> dict[str, float]:

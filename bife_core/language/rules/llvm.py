@@ -269,13 +269,13 @@ class _Writer:
         return self._new(f"{_ARITHMETIC[type(op)]} double {base}, {self._number(right)}")
 
     def _float_power(self, base: str, exponent: str) -> str:
-        one, two = _constant(1.0), _constant(2.0)
-        if exponent == one:
+        unity, two = _constant(1.0), _constant(2.0)
+        if exponent == unity:
             return base
         if exponent == two:
             return self._new(f"fmul double {base}, {base}")
         if exponent == _constant(-1.0):
-            return self._new(f"fdiv double {one}, {base}")
+            return self._new(f"fdiv double {unity}, {base}")
         if exponent == _constant(0.5):
             return self._call("root_power", [base])
         return self._call("exp2", [exponent]) if base == two else self._call("pow", [base, exponent])

@@ -1,4 +1,4 @@
-"""The reference rules, one function each; its docstring is one sentence, `Origin: ...`, and `Benchmark: ...` if it is
+"""The reference rules, one function each; its docstring is one sentence, `Origin: ...`, and `Family: ...` if it is
 the reference of one.
 
 This file is read as text: a rule's source is its function, called `candidate_variable_score`, below the constants it
@@ -68,7 +68,7 @@ def paper_ca(variable_features) -> float:
     Origin: the rule BiFE's paper publishes for combinatorial auctions, re-expressed. The paper takes a square
     root, a ratio z / (z + 1) and a logistic curve on top; they keep the order of candidates and are left out.
 
-    Benchmark: combinatorial_auction
+    Family: combinatorial_auction
     """
     up = max(variable_features[UP], 1e-10)
     down = max(variable_features[DOWN], 1e-10)
@@ -96,7 +96,7 @@ def paper_mis(variable_features) -> float:
     Origin: the rule BiFE's paper publishes for maximum independent set, re-expressed. The paper takes the square
     root of the sum, which keeps the order of candidates and is left out.
 
-    Benchmark: independent_set
+    Family: independent_set
     """
     up, down = variable_features[UP], variable_features[DOWN]
     rows, dual = variable_features[TIGHT_ROWS], variable_features[SHARE_BY_DUAL]
@@ -113,7 +113,7 @@ def paper_sc(variable_features) -> float:
     Origin: the rule BiFE's paper publishes for set covering, re-expressed. The paper maps scores from 0 to 100 to
     0 to 1 by a logarithm and cuts off what lies above; here they are cut off at 100.
 
-    Benchmark: set_covering
+    Family: set_covering
     """
     up, down = variable_features[UP], variable_features[DOWN]
     if up <= 0 or down <= 0:
@@ -146,7 +146,7 @@ def tuned_cfl(variable_features) -> float:
     Origin: ours; the form was fitted to recorded strong-branching decisions of capacitated facility location and
     chosen among its like by the LP iterations of solves.
 
-    Benchmark: facility_location
+    Family: facility_location
     """
     f = variable_features
     gain = max(min(f[UP], f[DOWN]), 1e-6)

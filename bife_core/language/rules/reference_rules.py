@@ -20,7 +20,7 @@ class ReferenceRule:
     source: str
     summary: str
     origin: str
-    benchmark: str | None
+    family: str | None
 
 
 def read_rules(text: str) -> dict[str, ReferenceRule]:
@@ -48,7 +48,7 @@ def read_rules(text: str) -> dict[str, ReferenceRule]:
                 *lines[node.body[1].lineno - 1 : node.end_lineno],
             ]
             source = "\n".join(parts) + "\n"
-            about = (paragraphs[0], fields["Origin"], fields.get("Benchmark"))
+            about = (paragraphs[0], fields["Origin"], fields.get("Family"))
             rules[node.name] = ReferenceRule(node.name, source, *about)
     return rules
 
@@ -58,5 +58,5 @@ REFERENCE_RULES: Final[Mapping[str, ReferenceRule]] = read_rules(
 )
 
 BENCHMARK_RULES: Final[Mapping[str, str]] = {
-    rule.benchmark: rule.name for rule in REFERENCE_RULES.values() if rule.benchmark is not None
+    rule.family: rule.name for rule in REFERENCE_RULES.values() if rule.family is not None
 }

@@ -26,7 +26,7 @@ def links(run: TrackedRun) -> str:
     )
 
 
-def compared(run: TrackedRun) -> str:
+def comparison_link(run: TrackedRun) -> str:
     """Return where the tracker shows a comparison; nothing where only the store has it."""
     return link(f"the comparison in {run.tracker}", run.url) if run.tracker else ""
 
@@ -40,7 +40,9 @@ def search_conclusion(result: SearchOutcome) -> str:
 
 def evaluation_conclusion(result: EvaluationResult) -> str:
     """Return the conclusion of a comparison."""
-    return _page(as_markdown(result.sentence), _table(result), compared(result.run), notes=result.notes)
+    return _page(
+        as_markdown(result.sentence), _table(result), comparison_link(result.run), notes=result.notes
+    )
 
 
 def pipeline_conclusion(result: PipelineResult) -> str:
@@ -50,7 +52,7 @@ def pipeline_conclusion(result: PipelineResult) -> str:
         return search_conclusion(result.search)
     aliases = " and ".join(registered.aliases) or "no alias"
     standing = f"Registered as `{registered.reference}`, {aliases}. {result.no_champion}".rstrip()
-    where = " · ".join(filter(None, (links(result.search.run), compared(evaluated.run))))
+    where = " · ".join(filter(None, (links(result.search.run), comparison_link(evaluated.run))))
     head, rule = as_markdown(evaluated.sentence), abstract(result.final)
     return _page(head, standing, _table(evaluated), where, rule, notes=result.notes)
 

@@ -184,7 +184,7 @@ def record_evaluation(
 
     A report that fails takes nothing else away: a note says so, and the next run of the same command tries again.
     """
-    lead, compared, label = methods[0], summary.lead, config.instances.label
+    lead, comparison, label = methods[0], summary.lead, config.instances.label
     folder = folder_of(runtime, methods, instances, summary)
     if not (folder / RECORD).is_file():
         if choice is not None:
@@ -216,10 +216,10 @@ def record_evaluation(
         | {"rule": summary.rule, "rule_sha": lead.identity, "methods": " ".join(summary.methods)}
         | {"test_instances": instances.content},
         metrics={
-            **compared.model_dump(include=_MEASURED),
-            "ratio_low": compared.ci_low,
-            "ratio_high": compared.ci_high,
-            "p_value": compared.p_adjusted,
+            **comparison.model_dump(include=_MEASURED),
+            "ratio_low": comparison.ci_low,
+            "ratio_high": comparison.ci_high,
+            "p_value": comparison.p_adjusted,
             "mismatches": len(summary.mismatches),
         },
         tags={
@@ -227,8 +227,8 @@ def record_evaluation(
             "benchmark": label,
             "rule_sha": lead.identity,
             "search_key": search_key,
-            "metric": compared.metric,
-            "conclusion": compared.finding,
+            "metric": comparison.metric,
+            "conclusion": comparison.finding,
         },
         note=f"{about}\nThe whole report: {evaluation_files.PAGE}",
         tables=tables,

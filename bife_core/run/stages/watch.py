@@ -17,7 +17,7 @@ from bife_core.measure.evaluation.summary import EvaluationSummary
 from bife_core.registry.base import PromotionError
 from bife_core.registry.choosing import registered_name
 from bife_core.run.config import PipelineConfig
-from bife_core.run.stages.conclusions import compared
+from bife_core.run.stages.conclusions import comparison_link
 from bife_core.run.stages.evaluate import measure, record_evaluation
 from bife_core.run.stages.held_out import own_test_instances
 from bife_core.run.stages.runtime import InstanceSet, Runtime
@@ -34,7 +34,7 @@ CHAMPION_SLOWER: Final = "bife.champion.slower"
 _CHAMPION: Final = "champion"
 
 
-class Solved(Value):
+class WatchedSolves(Value):
     """Event: solves of new instances by the champion and RPB, in rows as those of an evaluation."""
 
     rows: tuple[dict[str, Any], ...]
@@ -70,7 +70,7 @@ def watch(config: PipelineConfig, runtime: Runtime) -> Watched:
         summary = measure(config, runtime, [method], new)
         run = record_evaluation(config, runtime, [method], new, summary, Story(notes=new.notes))
         watched.add_evaluation(summary)
-        page = compared(run)
+        page = comparison_link(run)
     comparison = watched.comparison(champion.metric, settings.time_limit_s)
     slower, reason = standing(comparison)
     if slower and watched.propose_once():
@@ -109,7 +109,7 @@ class ChampionWatch:
         """Add the solves of the rule, which leads the evaluation, and of RPB, its baseline."""
         labels = {summary.rule: _CHAMPION, summary.baseline: RPB}
         rows = [row | {"method": labels[row["method"]]} for row in summary.rows]
-        self._append("solved", Solved(rows=tuple(rows)))
+        self._append("solved", WatchedSolves(rows=tuple(rows)))
 
     def record(self, path: Path, results: Sequence[SolveResult]) -> bool:
         """Add a user's solves of a file, or have `take_instances` return it; False if it served anything before."""
@@ -121,7 +121,7 @@ class ChampionWatch:
             facts = {"digest": instance.digest, "group": instance.group, "failure": None}
             labelled = zip((_CHAMPION, RPB), results, strict=True)
             rows = [solve.model_dump(mode="json") | facts | {"method": label} for label, solve in labelled]
-            self._append("solved", Solved(rows=tuple(rows)))
+            self._append("solved", WatchedSolves(rows=tuple(rows)))
         else:
             self._append("recorded", Recorded(path=instance.path))
         return True
@@ -159,7 +159,7 @@ class ChampionWatch:
         return f"{self._key} {digest_of(instance.group)[:8]}"
 
     def _rows(self) -> list[dict[str, Any]]:
-        return [row for body in self._bodies("solved") for row in Solved.model_validate(body).rows]
+        return [row for body in self._bodies("solved") for row in WatchedSolves.model_validate(body).rows]
 
     def _append(self, kind: str, event: Value) -> None:
         self._store.append(self._key, kind, event.model_dump(mode="json"))

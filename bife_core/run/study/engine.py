@@ -48,7 +48,7 @@ class SearchOutcome(Value):
     references : dict
         F_HF of RPB, and of others that are shown beside it, by name.
     spending, cost : Spending, SearchCost
-        What calls to a model API cost, and rule-design time by what it went on.
+        What calls to a model API cost, and its time by what that went on.
     ended_by : str or None
         Which limit of the budget ended the search before its last sample, as a sentence.
     seconds : float

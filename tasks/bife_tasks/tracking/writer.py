@@ -183,7 +183,7 @@ class _Search:
                 self.solves[RPB] = [_row(RPB, result, None) for result in entry.reference.results if result]
             case journal.Settled():
                 for sample in settled:
-                    self._settled(sample, entry)
+                    self._add_sample(sample, entry)
             case journal.Completed():
                 curves = entry.summary.model_dump(exclude={"generation", "samples", "failures"})
                 curves |= entry.spending.model_dump()
@@ -247,7 +247,7 @@ class _Search:
             costs = [None] * len(score.results)
         self.solves[name] = [_row(name, *each) for each in zip(score.results, costs, strict=True)]
 
-    def _settled(self, sample: Sample, entry: Entry) -> None:
+    def _add_sample(self, sample: Sample, entry: Entry) -> None:
         child = self._child(sample.id)
         child.params |= {"generation": sample.generation, "operator": sample.operator}
         child.params |= {} if sample.niche is None else {"niche": sample.niche}

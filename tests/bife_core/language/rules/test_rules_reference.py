@@ -94,7 +94,7 @@ def test_each_benchmark_of_the_paper_has_its_rule():
         "facility_location": "tuned_cfl",
     }
     # A second file naming the same benchmark would silently win or lose.
-    claims = [rule.benchmark for rule in REFERENCE_RULES.values() if rule.benchmark]
+    claims = [rule.family for rule in REFERENCE_RULES.values() if rule.family]
     assert len(claims) == len(set(claims))
 
 
@@ -111,7 +111,7 @@ def mine(variable_features) -> float:
     Origin: ours,
     really.
 
-    Benchmark: set_covering
+    Family: set_covering
     \"\"\"
     return variable_features[SUM] / 2.0 + math.sqrt(variable_features[SLACK])
 """
@@ -119,7 +119,7 @@ def mine(variable_features) -> float:
 
 def test_a_rule_is_its_function_below_what_it_uses():
     (rule,) = read_rules(MODULE).values()
-    assert (rule.name, rule.summary, rule.origin, rule.benchmark) == (
+    assert (rule.name, rule.summary, rule.origin, rule.family) == (
         "mine", "Sum up.", "ours, really.", "set_covering",
     )  # fmt: skip
     assert "SLACK, SUM = 18, 23" in rule.source
@@ -131,7 +131,7 @@ PAGE = (DOCS / "reference" / "rule-language.md").read_text(encoding="utf-8")
 
 @pytest.mark.parametrize("rule", REFERENCE_RULES.values(), ids=lambda rule: rule.name)
 def test_every_reference_rule_is_in_the_table_with_its_origin(rule):
-    benchmark = f"`{rule.benchmark}`" if rule.benchmark else ""
+    benchmark = f"`{rule.family}`" if rule.family else ""
     assert f"| `{rule.name}` | {benchmark} | {rule.summary} | {rule.origin} |" in PAGE
 
 

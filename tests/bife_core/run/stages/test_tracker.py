@@ -9,7 +9,7 @@ from bife_core.base.errors import ConfigError
 from bife_core.run.observer import TrackedRun
 from bife_core.run.presets import preset
 from bife_core.run.stages.collect import collect
-from bife_core.run.stages.conclusions import compared, links
+from bife_core.run.stages.conclusions import comparison_link, links
 from bife_core.run.stages.runtime import Runtime
 from bife_core.run.stages.tracker import TRACKERS, Tracker, tracker_of
 from bife_core.store.home import Home
@@ -23,9 +23,9 @@ def test_what_a_stage_records_goes_to_the_tracker_in_use(runtime, collected):
     result = collect(preset("smoke"), Runtime(runtime.home, tracker=names["Lines"](runtime.home)))
     assert (result.summary, result.run.tracker) == (collected, "lines.txt")
     assert (runtime.home.root / "lines.txt").read_text().startswith("combinatorial_auction ")
-    assert compared(result.run) == f"the comparison in lines.txt: `{result.run.url}`"
+    assert comparison_link(result.run) == f"the comparison in lines.txt: `{result.run.url}`"
     assert links(result.run).startswith("On lines.txt's pages, which `bife up` serves")
-    assert (compared(TrackedRun()), links(TrackedRun())) == ("", "")
+    assert (comparison_link(TrackedRun()), links(TrackedRun())) == ("", "")
 
 
 def test_without_a_tracker_a_run_has_no_facts(tmp_path):
