@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from typing import TYPE_CHECKING
 
 from bife_core.base.places import sqlite_file
@@ -23,11 +24,15 @@ def registry() -> Registry:
 
         return tracker().registry
     address = os.environ.get("MLFLOW_REGISTRY_URI") or os.environ["MLFLOW_TRACKING_URI"]
-    if (database := sqlite_file(address)) is not None:
+    database = sqlite_file(address)
+    if database is not None and not database.exists():
         from bife_core.registry.local import LocalRegistry
+
+        return LocalRegistry(project_home().store)
+    if database is not None and "mlflow" not in sys.modules:
         from bife_tasks.registry.mirrored import MirroredRegistry
 
-        return MirroredRegistry(database) if database.exists() else LocalRegistry(project_home().store)
+        return MirroredRegistry(database)
     from bife_tasks.registry.mlflow_registry import IN_MLFLOW
 
     return IN_MLFLOW

@@ -14,22 +14,12 @@ from bife_tasks.mirror import mirrored
 from bife_tasks.registry.mirrored import MirroredRegistry
 from bife_tasks.registry.mlflow_registry import IN_MLFLOW
 from bife_tasks.tracking import mlflow_runs
-from tests.support.challenging import made_champion, new_run
-from tests.support.registry_contract import Keeping
+from tests.support.challenging import made_champion
 
 
 @pytest.fixture
 def database():
     return Path(sqlite_file(mlflow_runs.tracking_uri()))
-
-
-class TestMirroredRegistry(Keeping):
-    run = staticmethod(new_run)
-
-    @pytest.fixture
-    def registry(self, database):
-        mlflow_runs.client()  # makes the database
-        return MirroredRegistry(database)
 
 
 def settled(database):
@@ -56,7 +46,7 @@ def test_what_was_read_is_had_without_mlflow_until_the_database_changes(name, da
         assert registry.versions() == held
         assert registry.find(name, CHAMPION).version == first.version
         assert read_stored(reference) == (registry.text(first), registry.find(name, CHAMPION).tags)
-    IN_MLFLOW.set_alias(name, CHAMPION, second.version)
+    registry.set_alias(name, CHAMPION, second.version)
     assert registry.find(name, CHAMPION).version == second.version
     assert read_stored(reference)[0] == IN_MLFLOW.text(second)
 

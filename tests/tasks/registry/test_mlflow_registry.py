@@ -12,7 +12,6 @@ from bife_core.run.stages.runtime import Runtime
 from bife_core.solver.methods.references import registered_tags, stored_text
 from bife_core.store.home import project_home
 from bife_tasks.registry import registry as deciding_registry
-from bife_tasks.registry.mirrored import MirroredRegistry
 from bife_tasks.registry.mlflow_registry import IN_MLFLOW, carry_over
 from bife_tasks.stores import home_store, subscriber
 from bife_tasks.tracker import MlflowTracker
@@ -121,7 +120,7 @@ def test_before_mlflow_has_a_database_the_store_decides(tmp_path, monkeypatch):
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path / 'mlflow.db'}")
     assert isinstance(deciding_registry(), LocalRegistry)
     (tmp_path / "mlflow.db").touch()
-    assert isinstance(deciding_registry(), MirroredRegistry)
+    assert deciding_registry() is IN_MLFLOW
 
 
 def test_a_rule_of_a_run_is_known_by_its_sample():

@@ -24,7 +24,10 @@ def outcome(search):
 def with_solves_of(source, folder):
     """Give a folder the solves of a search, so that another need not make them, and nothing else of it."""
     folder.mkdir(exist_ok=True)
-    for name in (DATABASE, f"{DATABASE}-wal"):  # what is not merged into it yet; the index of that is made anew
+    for name in (
+        DATABASE,
+        f"{DATABASE}-wal",
+    ):  # what is not merged into it yet; the index of that is made anew
         if (source / name).is_file():
             shutil.copy(source / name, folder)
     forget_events(folder, 0.0)
