@@ -18,6 +18,7 @@ from bife_core.solver.code_digest import code_digest
 from bife_core.solver.machine import here
 from bife_core.solver.methods.attach import solve
 from bife_core.solver.methods.base import RPB, AnyMethod, ScipMethod
+from bife_core.solver.scip import native
 from bife_core.solver.scip.solve import INTERRUPTED, RECORDED, SolveResult, SolveSettings, versions
 from bife_core.store import PATIENCE_S, Store
 from bife_core.workers import Note, WorkerFailure, Workers
@@ -247,6 +248,8 @@ class _Batch:
 
     def _submit(self, places: Sequence[int]) -> None:
         jobs = [self.jobs[place] for place in places]
+        if not all(job.method.by_scip for job in jobs):
+            native.prepare()
         futures = self.pool.submit_batch(
             "bife_core.measure.solves:solve_job",
             [{"warm_up_s": self.warm_up_s, **job.model_dump(mode="json")} for job in jobs],

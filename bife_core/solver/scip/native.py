@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import logging
 from functools import cache
 from typing import Any
 
@@ -16,7 +17,15 @@ def _addresses() -> Any:
     return kept(f"features-{code_digest()}-{scip_version()}", _built).load(_in_scip)
 
 
+def prepare() -> None:
+    """Have the machine code on disk before workers start, which may not write there."""
+    _addresses()
+
+
 def _built() -> ObjectCode:
+    logging.getLogger(__name__).warning(
+        "Compiling the feature extractor for this machine, once: some seconds."
+    )
     # The compiler is loaded only where there is no machine code yet.
     from bife_core.solver.jit import object_code
     from bife_core.solver.scip.compiled.functions import FUNCTIONS
