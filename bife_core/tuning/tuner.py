@@ -26,6 +26,8 @@ STARTS: Final[tuple[Choices, ...]] = (
     {"heuristics": "off"},
     {"separating": "off"},
     {"separating/maxrounds": "0"},
+    {"separating/aggregation/maxtriesroot": "50", "separating/aggregation/maxfailsroot": "10"},
+    {"heuristics": "off", "separating/aggregation/maxaggrsroot": "2"},
     {"presolving/maxrestarts": "0"},
     {"emphasis": "feasibility"},
     {"emphasis": "optimality"},
