@@ -8,13 +8,13 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
-from pyscipopt import Model
 
 from bench import peers
 from bench.peers import PEERS, Arm, Solve, Solves, of_file, outcomes, shown, summary
 from bench.solvers.cbc import status_of
 from bife_core.instances.base import Instance
 from bife_core.measure.peers import Answer, Peer, ask
+from tests.support.maximised import write_maximised
 
 FOREIGN = Path(__file__).parents[1] / "data" / "foreign"
 LIMIT_S = 60.0
@@ -148,21 +148,10 @@ def test_cbc_is_judged_by_its_solution_file_for_its_exit_code_is_always_0():
     assert status_of("", 1)["status"] == "failed"
 
 
-def maximised(path):
-    """Write a small model that is maximised and has a constant: 100 + 7.55 at best."""
-    model = Model()
-    model.hideOutput()
-    x = [model.addVar(f"x {i}", vtype="B") for i in range(3)]
-    y = model.addVar("y", ub=2.5)
-    model.addCons(x[0] + x[1] + x[2] + y <= 3.7)
-    model.setObjective(3 * x[0] + 2 * x[1] + x[2] + 1.5 * y + 100, "maximize")
-    model.writeProblem(str(path), verbose=False)
-
-
 def test_a_run_goes_on_where_it_stopped_and_all_read_the_same(tmp_path, monkeypatch, capsys):
     (folder := tmp_path / "models").mkdir()
     shutil.copy(FOREIGN / "lseu.mps", folder)
-    maximised(folder / "maximised.cip")
+    write_maximised(folder / "maximised.cip")
     (folder / "quick.set").write_text("separating/maxrounds = 0\n")
     chosen = [name for name in PEERS if find_spec(PEERS[name].package)]
     options = ["--peers", *chosen, "--settings", str(folder / "quick.set"), "--method", "pscost"]

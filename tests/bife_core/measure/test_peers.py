@@ -9,6 +9,7 @@ from bife_core.base.errors import InstanceError
 from bife_core.measure import peers
 from bife_core.measure.peers import AT_HAND, Answer, ask, beside, rewrite
 from bife_core.solver.methods.attach import solve
+from tests.support.maximised import write_maximised
 from tests.support.programs import FOREIGN
 from tests.support.read_back import read_by_scip
 
@@ -17,14 +18,8 @@ LSEU = FOREIGN / "lseu.mps"
 
 @pytest.fixture
 def maximised(tmp_path):
-    """A small model of names with spaces that is maximised and has a constant; its optimum is 107.55."""
-    model = Model()
-    model.hideOutput()
-    x = [model.addVar(f"x {i}", vtype="B") for i in range(3)]
-    y = model.addVar("y", ub=2.5)
-    model.addCons(x[0] + x[1] + x[2] + y <= 3.7)
-    model.setObjective(3 * x[0] + 2 * x[1] + x[2] + 1.5 * y + 100, "maximize")
-    model.writeProblem(str(tmp_path / "maximised.cip"), verbose=False)
+    """A model of names with spaces; its optimum is 107.55."""
+    write_maximised(tmp_path / "maximised.cip")
     return tmp_path / "maximised.cip"
 
 
