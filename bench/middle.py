@@ -30,7 +30,7 @@ from bife_core.solver.scip.cost import relative_gap
 from bife_core.solver.scip.solutions import solution_of
 from bife_core.solver.scip.solve import RootClock, apply
 from bife_core.tuning.space import BRANCHING, Choices, Space, choices_text
-from bife_core.tuning.tuner import STARTS
+from bife_core.tuning.tuner import STARTS, WITH_EVERY_METHOD
 
 LEAN: Final[Choices] = STARTS[0]
 FACTS: Final = ("cpu_s", "root_s", "status", "nodes", "primal_bound", "dual_bound", "primal_dual_integral")
@@ -45,10 +45,15 @@ Solves: TypeAlias = dict[tuple[str, str, str], Solve]
 def candidates_of(space: Space, count: int) -> list[Choices]:
     """Return SCIP's default settings, the starting configurations and random changes of them."""
     starts = [
-        {**start, BRANCHING: name} for start in STARTS[:2] for name in ("general", "pscost", "relpscost")
+        {**start, BRANCHING: name}
+        for start in WITH_EVERY_METHOD
+        for name in ("general", "pscost", "relpscost")
     ]
     candidates: list[Choices] = [{}]
-    for start in (*starts, *({BRANCHING: "general", **start} for start in STARTS[2:])):
+    for start in (
+        *starts,
+        *({BRANCHING: "general", **start} for start in STARTS if start not in WITH_EVERY_METHOD),
+    ):
         if (choices := space.counting(start)) not in candidates:
             candidates.append(choices)
     rng = random.Random(7)

@@ -22,17 +22,20 @@ from bife_core.tuning.space import BRANCHING, Choices, Space, choices_text, sett
 
 STARTS: Final[tuple[Choices, ...]] = (
     {"separating": "off", "heuristics": "off"},
+    # Where cuts are worth their time, SCIP spends most of it on looking for those of aggregated rows.
+    {"heuristics": "off", "separating/aggregation/maxaggrsroot": "2"},
+    {"separating/aggregation/maxtriesroot": "50", "separating/aggregation/maxfailsroot": "10"},
     {},
     {"heuristics": "off"},
     {"separating": "off"},
     {"separating/maxrounds": "0"},
-    {"separating/aggregation/maxtriesroot": "50", "separating/aggregation/maxfailsroot": "10"},
-    {"heuristics": "off", "separating/aggregation/maxaggrsroot": "2"},
     {"presolving/maxrestarts": "0"},
     {"emphasis": "feasibility"},
     {"emphasis": "optimality"},
 )
-"""What is tried first: the first two with every method that may branch, the others with the best one by then."""
+"""What is tried first; `WITH_EVERY_METHOD` with each that may branch, the others with the best one by then."""
+
+WITH_EVERY_METHOD: Final[tuple[Choices, ...]] = (STARTS[0], {})
 
 _LEAST_S: Final = 0.1
 """CPU seconds that a trial counts as at least: proposing one and starting its solves takes as long or longer."""
@@ -192,11 +195,17 @@ def tune(
 
 
 def _first(starts: Sequence[Choices], space: Space) -> list[Choices]:
-    """Return what is tried first: `starts`, then `STARTS`, the first two with each method that no start names.
+    """Return what is tried first: `starts`, then `STARTS`, with methods that no start names.
 
     Choices without `BRANCHING` are tried with the best method so far.
     """
     named = {start.get(BRANCHING) for start in starts}
     methods = [name for name in (*space.methods, RPB) if name not in named]
-    with_all = [{**start, BRANCHING: name} for start in STARTS[:2] for name in methods]
-    return [*starts, *with_all, *STARTS[2:]]
+    further = [
+        choices
+        for start in STARTS
+        for choices in (
+            [{**start, BRANCHING: name} for name in methods] if start in WITH_EVERY_METHOD else [start]
+        )
+    ]
+    return [*starts, *further]

@@ -143,9 +143,10 @@ def test_settings_that_are_hopeless_with_one_method_are_not_tried_with_others(
 ):
     raced = Raced(costs=(None,), ratio=3.0, seen=seen, cpu_s=0.0, eliminated="3.00 times as much")
     monkeypatch.setattr("bife_core.measure.trials.TrialRace.run", lambda self, method: raced)
-    found = tuned(knapsacks[:1], solving(InProcess(), tmp_path), trials=4)
+    found = tuned(knapsacks[:1], solving(InProcess(), tmp_path), trials=6)
     assert [trial.choices for trial in found.trials[1:]] == [
         LEAN | {"branching": "general"},
+        *STARTS[1:3],
         {"branching": "general"},
         {"branching": "pscost"},
     ]
