@@ -24,6 +24,7 @@ from bife_core.solver.scip.reader import model_format, read_model
 from bife_core.solver.scip.settings import foremost, own_rule
 from bife_core.solver.scip.solutions import best_of, check_names, solution_of, write_solution
 from bife_core.solver.scip.solve import (
+    CLOCK,
     PROVEN,
     STATISTIC_TIMING,
     RootClock,
@@ -138,7 +139,7 @@ def solve(
         inputs = (file for file in (path, method, overrides.get("solver")) if isinstance(file, str | Path))
         check_outputs([Path(solution)], inputs)
         check_names(variable.name for variable in model.getVars())
-    model.setParam(STATISTIC_TIMING, timed)
+    model.setParams({STATISTIC_TIMING: timed} | ({CLOCK: 1} if timed else {}))
     apply(settings, model)
     warn_of_other_settings(method, model.getParams)
     model.hideOutput(not show_log)

@@ -34,6 +34,9 @@ _sigaction: Final = ctypes.CDLL(None).sigaction
 _SIGACTION_BYTES: Final = 256
 """More than the size of a C `struct sigaction` on any platform."""
 
+CLOCK: Final = "timing/clocktype"
+"""Parameter of SCIP: 1 is the clock of the CPU, 2 that on the wall, its default."""
+
 STATISTIC_TIMING: Final = "timing/statistictiming"
 """Parameter of SCIP: whether its plugins are timed."""
 
@@ -103,7 +106,8 @@ class SolveResult(Value):
     violation : str or None
         Row that the best solution violates with its integers rounded, and by how much, such as ``r3 by 3``.
     primal_dual_integral : float
-        SCIP's integral of the gap in percent over the seconds of its clock.
+        SCIP's integral of the gap in percent over the seconds of its clock, which is that on the wall where no time
+        limit was set and the solve was not timed.
     fair_nodes : int or None
         Nodes plus those that side effects of branching saved (Gamrath and Schubert).
     branching_s : float or None
@@ -249,10 +253,9 @@ def parameters(settings: SolveSettings) -> dict[str, Parameter]:
         "randomization/permutationseed": settings.seed,
         "randomization/permutevars": settings.seed > 0,
         "randomization/lpseed": settings.seed,
-        "timing/clocktype": 1,  # of the CPU
     }
     if settings.time_limit_s is not None:
-        params["limits/time"] = settings.time_limit_s
+        params |= {CLOCK: 1, "limits/time": settings.time_limit_s}  # of the CPU, which takes longer to read
     if settings.node_limit is not None:
         params["limits/nodes"] = settings.node_limit
     return params | settings.params
