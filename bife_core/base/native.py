@@ -79,28 +79,24 @@ class ObjectCode:
 def kept(name: str, build: Callable[[], ObjectCode]) -> ObjectCode:
     """Return the code of a `name`, which says all that it depends on but the processor; `build` it where there is none.
 
-    It is kept below the user's cache directory. Where that cannot be written to, a worker's or a full disk, it is built
-    in every process.
+    It is kept below the user's cache directory, or in the folder that is `usable` in its place. On a full disk it is
+    built in every process.
     """
     place = compiled_code() / f"{name}-{_processor()}.o"
-    code = ObjectCode.read(place)
-    if code is None:
-        code = build()
-        with suppress(OSError):
-            code.write(usable(place.parent) / place.name)
+    if (code := ObjectCode.read(place)) is None:
+        writable = usable(place.parent) / place.name
+        if (code := ObjectCode.read(writable)) is None:
+            code = build()
+            with suppress(OSError):
+                code.write(writable)
     return code
 
 
 @cache
-def _target() -> Any:
+def _machine() -> Any:
     binding.initialize_native_target()
     binding.initialize_native_asmprinter()
-    return binding.Target.from_default_triple()
-
-
-@cache
-def _machine() -> Any:
-    return _target().create_target_machine(
+    return binding.Target.from_default_triple().create_target_machine(
         cpu=binding.get_host_cpu_name(),
         features=binding.get_host_cpu_features().flatten(),
         opt=3,

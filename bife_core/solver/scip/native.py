@@ -37,6 +37,7 @@ def _in_scip(name: str) -> int | None:
     return address_of(name) if name.startswith("SCIP") else None
 
 
+@cache
 def address(name: str) -> int:
     """Return the address of one of `compiled.functions.FUNCTIONS`."""
     return int(_addresses()(name))

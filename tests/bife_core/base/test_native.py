@@ -70,6 +70,16 @@ def test_a_file_that_was_cut_or_changed_is_made_anew(built, tmp_path):
     assert len(names) == 5
 
 
+def test_what_is_kept_elsewhere_is_found_there(built, tmp_path, monkeypatch):
+    names, build = built
+    monkeypatch.setattr("bife_core.base.native.usable", lambda folder: tmp_path / "elsewhere")
+    for _ in range(2):
+        code = kept("twice", build)
+    assert len(names) == 1
+    assert called(code, names[0], 0.0) == 1.0
+    assert files(tmp_path) == []
+
+
 def test_what_cannot_be_kept_is_built_by_each_process(built, tmp_path, monkeypatch):
     names, build = built
 

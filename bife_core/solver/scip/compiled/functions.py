@@ -5,13 +5,13 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from numba import carray, int32, int64
+from numba import int32, int64
 
 from bife_core.solver.jit import jit
-from bife_core.solver.scip.compiled import bipartite, kernel, layout
+from bife_core.solver.scip.compiled import api, bipartite, kernel, layout
 from bife_core.solver.scip.compiled.callback import begin_solve, branch_on_lp
 from bife_core.solver.scip.compiled.choices import chosen_rows, score_columns
-from bife_core.solver.scip.compiled.memory import int32_at, int64_view
+from bife_core.solver.scip.compiled.memory import int32_at, int64_at, int64_view
 
 
 @jit
@@ -38,8 +38,9 @@ def reset(state):
 
 @jit
 def probindices(candidates, n, out):
-    """See `kernel.probindices`."""
-    kernel.probindices(candidates, carray(int32_at(out), (n,)))
+    """Write the problem index of each of n SCIP_VAR* in the array at address `candidates` to 32-bit integers."""
+    for c in range(n):
+        int32_at(out)[c] = api.var_probindex(int64_at(candidates)[c])
     return 0
 
 

@@ -308,10 +308,3 @@ def extract(scip, state, mask, only_priority):
         if by_rows and not by_row(scip, state, variable, col, mask, infinity, epsilon, row):
             return layout.NO_MEMORY, int64(0)
     return n, candidates
-
-
-@jit
-def probindices(candidates, out):
-    """Write the problem index of each SCIP_VAR* in the array at address `candidates`."""
-    for c in range(len(out)):
-        out[c] = api.var_probindex(int64_at(candidates)[c])
