@@ -57,7 +57,7 @@ def _of_configuration(output: Path) -> Path:
     return output
 
 
-_HELP = "Where the best go: .json, or .set for SCIP, with a .json beside it where a rule of BiFE branches."
+_HELP = "Where the best go: .json, or .set for SCIP, with a .json beside it where a .set cannot hold all."
 Output: TypeAlias = Annotated[Path, Option(metavar="FILE", callback=_of_configuration, help=_HELP)]
 """The file of a configuration that a command writes, see `keep`."""
 
@@ -120,7 +120,7 @@ def keep(configuration: Configuration, output: Path) -> str:
     for path, text in files.items():
         write_whole(path, text)
     first = next(iter(files))
-    further = f"; {output} is its settings without the rule" if len(files) > 1 else ""
+    further = f"; {output} is its settings alone" if len(files) > 1 else ""
     shell = f", or scip -s {output}" if first.suffix == ".set" else further
     return f"At once: bife solve MODEL --rule {first}{shell}."
 

@@ -52,9 +52,14 @@ class SolveJob(Value):
             "scope": self.scope,
             "scip": versions()["scip"],
             "recorded": RECORDED,
-            "code": "" if self.method.by_scip else code_digest(),
+            "code": code_digest() if self.runs_code else "",
         }
         return digest_of(facts)
+
+    @property
+    def runs_code(self) -> bool:
+        """Whether compiled code takes part in the solve."""
+        return self.method.runs_code or bool(self.settings.solver.on_demand)
 
     @property
     def limit_s(self) -> float:
@@ -248,7 +253,7 @@ class _Batch:
 
     def _submit(self, places: Sequence[int]) -> None:
         jobs = [self.jobs[place] for place in places]
-        if not all(job.method.by_scip for job in jobs):
+        if any(job.runs_code for job in jobs):
             native.prepare()
         futures = self.pool.submit_batch(
             "bife_core.measure.solves:solve_job",

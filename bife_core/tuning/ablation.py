@@ -14,6 +14,7 @@ from bife_core.measure.trials import USUAL, TrialRace
 from bife_core.solver.methods.base import RPB, Method
 from bife_core.solver.methods.configuration import Configuration
 from bife_core.solver.scip.cost import Cost
+from bife_core.solver.scip.row_classes import PREFIX
 from bife_core.tuning.space import BRANCHING, Choices, Space, choices_text
 
 
@@ -67,7 +68,8 @@ def ablate(
     """
     branching = winner.branching if isinstance(winner, Configuration) else winner
     label = RPB if branching.identity == RPB else f"{branching.name} instead of RPB"
-    space = Space({label: branching}, fixed=fixed)
+    classes = {name: "" for name in choices if name.startswith(PREFIX)}
+    space = Space({label: branching}, fixed=fixed, classes=classes)
     chosen = space.counting({**choices, BRANCHING: label})
     parts: dict[str, Choices] = defaultdict(dict)
     for row in space.rows:

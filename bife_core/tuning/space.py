@@ -1,4 +1,4 @@
-"""What is tuned: the table `space.csv`, and how choices from it become a configuration of SCIP."""
+"""What is tuned: the table `space.csv` and rows on demand, and how choices become a configuration of SCIP."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from typing import Final, TypeAlias
 from bife_core.base.errors import ConfigError
 from bife_core.solver.methods.base import RPB, Method
 from bife_core.solver.methods.configuration import Configuration
+from bife_core.solver.scip.row_classes import PREFIX
 from bife_core.solver.scip.settings import Parameter, is_priority, settings_in, usual_parameters
 
 TABLE: Final = Path(__file__).with_name("space.csv")
@@ -23,10 +24,18 @@ Choices: TypeAlias = dict[str, str]
 BRANCHING: Final = "branching"
 """The row whose choices are methods."""
 
+ROWS: Final = "rows on demand"
+"""The group of the rows that are named as a class of rows is."""
+
+ON_DEMAND: Final = "on_demand"
+"""The choice to keep a class of rows out of the first LP."""
+
+_WHERE: Final = ("first_lp", ON_DEMAND)
+
 
 @dataclass(frozen=True)
 class Row:
-    """One row of the table: a parameter of SCIP, several set at once (`emphasis`), or what branches (`branching`).
+    """One row: a parameter of SCIP, several set at once (`emphasis`), what branches (`branching`), a class of rows.
 
     Its first choice is SCIP's default. It counts where its condition holds: ``separating != off, branching = pscost``.
     """
@@ -45,18 +54,24 @@ class Row:
 class Space:
     """The rows that are tuned: those of some `groups`, or all, but for `fixed` rows and parameters of SCIP.
 
-    `methods` may branch, by the name of the choice, RPB always and first. Unknown names are a `ConfigError`.
+    `methods` may branch, by the name of the choice, RPB always and first. Each of some `classes` of rows, with what is
+    said of it, is in the first LP or on demand. Unknown names are a `ConfigError`.
     """
 
     def __init__(
-        self, methods: Mapping[str, Method], groups: Collection[str] = (), fixed: Collection[str] = ()
+        self,
+        methods: Mapping[str, Method],
+        groups: Collection[str] = (),
+        fixed: Collection[str] = (),
+        classes: Mapping[str, str] | None = None,
     ) -> None:
-        rows = table()
-        every = dict.fromkeys(row.group for row in rows)
+        classes = classes or {}
+        rows = (*table(), *(Row(ROWS, name, _WHERE, (), about) for name, about in classes.items()))
+        every = dict.fromkeys((*(row.group for row in rows), ROWS))
         if unknown := [group for group in groups if group not in every]:
             raise ConfigError(f"There is no group {unknown[0]!r} to tune; choose of {', '.join(every)}.")
         names = usual_parameters().keys() | {row.name for row in rows}
-        if unknown := [name for name in fixed if name not in names]:
+        if unknown := [name for name in fixed if name not in names and not name.startswith(PREFIX)]:
             raise ConfigError(f"There is no {unknown[0]!r} to leave as it is in SCIP or the table.")
         self.methods = {name: method for name, method in methods.items() if method.identity != RPB}
         self.fixed = frozenset(fixed)
@@ -82,8 +97,11 @@ class Space:
     def configuration(self, choices: Mapping[str, str]) -> Configuration:
         """Return the configuration that some choices make."""
         chosen = self.counting(choices)
-        expanded = _expanded(tuple(settings_of(chosen).items()))
-        settings = Configuration(params={key: of for key, of in expanded.items() if key not in self.fixed})
+        single = settings_of(chosen)
+        on_demand = tuple(name for name in single if name.startswith(PREFIX))
+        expanded = _expanded(tuple((name, of) for name, of in single.items() if name not in on_demand))
+        params = {key: of for key, of in expanded.items() if key not in self.fixed}
+        settings = Configuration(params=params, on_demand=on_demand)
         branching = self.methods.get(chosen.get(BRANCHING, RPB))
         return settings if branching is None else settings.model_copy(update={"branching": branching})
 
@@ -100,7 +118,14 @@ def table() -> tuple[Row, ...]:
 
 def choices_text(choices: Mapping[str, str]) -> str:
     """Return choices as a person reads them, such as ``separating off, lp/pricing = d``."""
-    each = (f"{name} = {value}" if "/" in name else f"{name} {value}" for name, value in choices.items())
+    each = (
+        f"{name} on demand"
+        if name.startswith(PREFIX) and value == ON_DEMAND
+        else f"{name} = {value}"
+        if "/" in name
+        else f"{name} {value}"
+        for name, value in choices.items()
+    )
     return ", ".join(each) or "SCIP default settings"
 
 

@@ -18,7 +18,7 @@ from bife_core.solver.methods.base import RPB
 from bife_core.solver.methods.configuration import Configuration
 from bife_core.solver.scip.cost import LEAST, Cost
 from bife_core.tuning.proposals import Proposer, Tpe
-from bife_core.tuning.space import BRANCHING, Choices, Space, choices_text, settings_of
+from bife_core.tuning.space import BRANCHING, ON_DEMAND, ROWS, Choices, Space, choices_text, settings_of
 
 STARTS: Final[tuple[Choices, ...]] = (
     {"separating": "off", "heuristics": "off"},
@@ -34,6 +34,9 @@ STARTS: Final[tuple[Choices, ...]] = (
     {"emphasis": "optimality"},
 )
 """What is tried first; `WITH_EVERY_METHOD` with each that may branch, the others with the best one by then."""
+
+LEAN: Final[Choices] = {"separating": "fast", "heuristics": "off", "presolving/maxrestarts": "0"}
+"""What each large class of rows is tried on demand with: rounds of cuts and restarts solve the LP again and again."""
 
 WITH_EVERY_METHOD: Final[tuple[Choices, ...]] = (STARTS[0], {})
 
@@ -197,7 +200,8 @@ def tune(
 def _first(starts: Sequence[Choices], space: Space) -> list[Choices]:
     """Return what is tried first: `starts`, then `STARTS`, with methods that no start names.
 
-    Choices without `BRANCHING` are tried with the best method so far.
+    Choices without `BRANCHING` are tried with the best method so far. The largest class of rows on demand goes before
+    `STARTS`, since where solves are long few of these are tried, the others after the first of them.
     """
     named = {start.get(BRANCHING) for start in starts}
     methods = [name for name in (*space.methods, RPB) if name not in named]
@@ -208,4 +212,9 @@ def _first(starts: Sequence[Choices], space: Space) -> list[Choices]:
             [{**start, BRANCHING: name} for name in methods] if start in WITH_EVERY_METHOD else [start]
         )
     ]
-    return [*starts, *further]
+    classes = [row.name for row in space.rows if row.group == ROWS]
+    by_pscost = {BRANCHING: "pscost"} if "pscost" in space.methods else {}
+    lean: list[Choices] = [{**LEAN, **by_pscost, name: ON_DEMAND} for name in classes]
+    alone: list[Choices] = [{name: ON_DEMAND} for name in classes]
+    first = len(methods)
+    return [*starts, *lean[:1], *further[:first], *lean[1:], *further[first:], *alone]

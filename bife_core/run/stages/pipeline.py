@@ -132,7 +132,8 @@ def run(config: PipelineConfig, runtime: Runtime) -> PipelineResult:
 
 
 def _under(config: PipelineConfig, tuned: TuningResult) -> PipelineConfig:
-    solver = config.solver.with_parameters(tuned.tuning.configuration.params)
+    configuration = tuned.tuning.configuration
+    solver = config.solver.tuned(configuration.params, configuration.on_demand)
     return config.model_copy(update={"solver": solver, "budget": left_of(config.budget, tuned.spending)})
 
 
@@ -175,7 +176,7 @@ def _tuned_again(config: PipelineConfig, runtime: Runtime, best: Method, tuned: 
 def _with_settings(rules: list[Method], tuned: TuningResult, again: TuningResult) -> list[Method]:
     """Return what tuning ended with, rules under their search's settings, and what tuning began with."""
     first, last = tuned.tuning.configuration, again.tuning.configuration
-    if first.params:
+    if first.changes:
         rules = [first.model_copy(update={"name": rule.name, "branching": rule}) for rule in rules]
     ends = [
         settings.model_copy(update={"name": name})

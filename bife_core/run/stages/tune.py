@@ -31,8 +31,9 @@ from bife_core.solver.methods.base import RPB, Method
 from bife_core.solver.methods.references import load_method
 from bife_core.solver.scip.solve import SolveSettings
 from bife_core.tuning.ablation import Ablation, ablate
+from bife_core.tuning.large_classes import READ
 from bife_core.tuning.proposals import MOST, read_configurations
-from bife_core.tuning.space import Choices, Space, choices_text
+from bife_core.tuning.space import ROWS, Choices, Space, choices_text
 from bife_core.tuning.tuner import Tuning, tune as _tune
 from bife_core.workers import WorkerFailure
 
@@ -77,6 +78,7 @@ def tune(
         rules | {reference: runtime.method(reference) for reference in methods},
         settings.groups,
         (*settings.fixed, *config.solver.effective),
+        _classes(config, runtime, design.instances),
     )
 
     def show(tuning: Tuning) -> None:
@@ -106,6 +108,16 @@ def tune(
     return _recorded(config, runtime, design, tuned, name, account)
 
 
+def _classes(config: PipelineConfig, runtime: Runtime, design: Sequence[Instance]) -> dict[str, str]:
+    """Return the large classes of rows of the first instances; none if they are not tuned."""
+    if config.tune.groups and ROWS not in config.tune.groups:
+        return {}
+    paths = [instance.path for instance in design[:READ]]
+    call, arguments = "bife_core.tuning.large_classes:large_classes", {"instances": [*map(str, paths)]}
+    future = runtime.workers(config.runner).submit(call, arguments, limit_s=600.0, reads=paths)
+    return dict(future.result())
+
+
 def _proposed(
     config: PipelineConfig, runtime: Runtime, design: Sequence[Instance], space: Space
 ) -> tuple[list[tuple[Choices, str]], Account | None]:
@@ -126,7 +138,10 @@ def _proposed(
         runtime.store.append(study, "asked", {})  # lists of calls leave out studies without events
         fields = described | {
             "benchmark": (config.generator.about or config.instances.kind).replace("_", " "),
-            "space": "\n".join(f"- {row.name}: {' | '.join(row.choices)}" for row in space.rows),
+            "space": "\n".join(
+                f"- {row.name}: {' | '.join(row.choices)}{f' ({row.description})' * (row.group == ROWS)}"
+                for row in space.rows
+            ),
         }
         template = Template(prompt_files()["configurations.md"])
         return (Message(role="user", content=template.substitute(fields, most=MOST)),)
@@ -174,7 +189,8 @@ def what_brought(
 def try_starts(config: PipelineConfig, runtime: Runtime) -> Tuning:
     """Return what SCIP and the starting configurations take on the first design instances."""
     instances = runtime.benchmark(config.instances).instances("design", PRECHECKED)
-    space = Space({reference: load_method(reference) for reference in AT_HAND}, (), config.solver.effective)
+    methods = {reference: load_method(reference) for reference in AT_HAND}
+    space = Space(methods, (), config.solver.effective, _classes(config, runtime, instances))
     return _tune(instances, runtime.solving(config), space, _TRIED_S, seed=None)
 
 
@@ -190,7 +206,7 @@ def _recorded(
     method, label = tuning.configuration.model_copy(update={"name": name}), config.instances.label
     settings = config.model_dump(mode="json", include={"instances", "solver", "high", "tune"})
     key = digest_of([settings, design.content, name, tuning.model_dump(mode="json")])[:16]
-    file = f"{name}.set" if method.by_scip else method.file_name  # settings are called as their file
+    file = f"{name}.set" if method.in_settings else method.file_name  # settings are called as their file
     path = runtime.home.runs / f"tuning-{key}" / file
     write_whole(path, method.text)
     if account:

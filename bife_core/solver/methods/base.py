@@ -43,6 +43,11 @@ class Method(Value):
         """Whether one of SCIP's rules branches."""
         return isinstance(self, ScipMethod)
 
+    @property
+    def runs_code(self) -> bool:
+        """Whether compiled code takes part in the solve."""
+        return not self.by_scip
+
     @abstractmethod
     def attach(self, model: pyscipopt.Model, guard: bool | Guard = False) -> BranchingStats | None:
         """Put the method in charge of a model; return its live counters, if any.

@@ -1,7 +1,8 @@
-"""A configuration: parameters of SCIP and a branching method, as one method."""
+"""A configuration: parameters of SCIP, rows on demand and a branching method, as one method."""
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Mapping
 from contextlib import suppress
@@ -17,6 +18,7 @@ from bife_core.base.values import describe, digest_of
 from bife_core.solver.methods.base import BUILTIN_METHODS, RPB, AnyMethod, Method, ScipMethod
 from bife_core.solver.scip.branching import BranchingStats, Guard
 from bife_core.solver.scip.libscip import scip_errors
+from bife_core.solver.scip.row_classes import RowClasses, put_on_demand
 from bife_core.solver.scip.settings import Parameter, as_given, is_priority, settings_in, usual_parameters
 
 FILE_NAME: Final = "configuration.set"
@@ -28,14 +30,17 @@ _NEVER: Final = (
 )  # fmt: skip
 """Beginnings of parameters of limits, tolerances, seeds and output, which are no part of a method."""
 
-_INCOMPLETE: Final = "# Without what branches, which "
-"""Beginning of a settings file that lacks the branching method."""
+_INCOMPLETE: Final = "# Without "
+"""Beginning of a settings file that lacks a part of the configuration."""
+
+_LACKING: Final = re.compile(f"^{_INCOMPLETE}(.+), which ", re.MULTILINE)
 
 
 class Configuration(Method):
     """SCIP with `params`, those that are not at its defaults, under which `branching` chooses the variable.
 
-    Without parameters it is its branching method. Limits, tolerances and seeds are refused.
+    Rows of the classes `on_demand` are kept out of the first LP until they are violated. With neither it is its
+    branching method. Limits, tolerances and seeds are refused.
 
     Examples
     --------
@@ -48,6 +53,7 @@ class Configuration(Method):
     kind: Literal["configuration"] = "configuration"
     name: str = "configuration"
     params: dict[str, Parameter] = Field(default_factory=dict)
+    on_demand: RowClasses = ()
     branching: AnyMethod = ScipMethod(name=RPB)
 
     @field_validator("params")
@@ -79,14 +85,24 @@ class Configuration(Method):
 
     @property
     def identity(self) -> str:
-        """Hash of parameters and branching; without parameters that of the branching."""
-        branching = self.branching.identity
-        return digest_of([self.kind, self.params, branching]) if self.params else branching
+        """Hash of all parts; that of the branching if there is no other."""
+        branching, rows = self.branching.identity, [list(self.on_demand)] if self.on_demand else []
+        return digest_of([self.kind, self.params, branching, *rows]) if self.changes else branching
+
+    @property
+    def changes(self) -> str:
+        """A text of what is changed beside branching, the same for the same changes."""
+        return "".join(str(part) for part in (self.params, self.on_demand) if part)
 
     @property
     def by_scip(self) -> bool:
         """Whether one of SCIP's rules branches."""
         return self.branching.by_scip
+
+    @property
+    def runs_code(self) -> bool:
+        """Whether compiled code takes part in the solve."""
+        return bool(self.on_demand) or self.branching.runs_code
 
     @property
     def settings(self) -> str:
@@ -96,26 +112,34 @@ class Configuration(Method):
     @property
     def text(self) -> str:
         """The settings file if it is complete, JSON otherwise."""
-        return self.settings if self._in_charge else super().text
+        return self.settings if self.in_settings else super().text
 
     @property
     def shown(self) -> str:
-        """The settings file, then the branching method."""
+        """The settings file, then rows on demand and the branching method."""
+        rows = "".join(f"# on demand: {name}\n" for name in self.on_demand)
         further = "" if self._in_charge else f"\n# {self.branching.name}\n{self.branching.shown}"
-        return self.settings + further
+        return self.settings + rows + further
 
     @property
     def file_name(self) -> str:
         """Name of a settings file of SCIP, or of a JSON file."""
-        return FILE_NAME if self._in_charge else super().file_name
+        return FILE_NAME if self.in_settings else super().file_name
 
     def files(self, output: Path) -> dict[Path, str]:
-        """Return the text of each file by path, the complete one first: settings name only rules of SCIP."""
-        if self.by_scip and output.suffix == ".set":
+        """Return the text of each file by path, the complete one first: settings hold neither rules nor rows."""
+        if self.in_settings and output.suffix == ".set":
             return {output: self.settings}
         complete = {output.with_suffix(".json"): super().text}
-        note = f"{_INCOMPLETE}{output.stem}.json has.\n"
+        lacking = [] if self._in_charge else ["the rule that branches"]
+        lacking += ["the rows on demand"] if self.on_demand else []
+        note = f"{_INCOMPLETE}{' and '.join(lacking)}, which {output.stem}.json has.\n"
         return complete if output in complete else complete | {output: note + self.settings}
+
+    @property
+    def in_settings(self) -> bool:
+        """Whether a settings file of SCIP holds all of it."""
+        return bool(self._in_charge) and not self.on_demand
 
     @property
     def _in_charge(self) -> dict[str, Parameter]:
@@ -129,10 +153,10 @@ class Configuration(Method):
 
         The rule of the highest priority branches; two of the same priority are refused, since SCIP documents no order.
         """
-        if _INCOMPLETE in text:
+        if lacking := _LACKING.search(text):
             raise RuleError(
-                f"{name} has the settings without the rule that branches; give its .json file as the rule, or this one "
-                "as the solver."
+                f"{name} has the settings without {lacking[1]}; give its .json file as the rule, or this one as the "
+                "solver."
             )
         try:
             params = settings_in(text, name)
@@ -154,9 +178,10 @@ class Configuration(Method):
             raise RuleError(f"{name} is no method: {describe(error)}") from error
 
     def attach(self, model: pyscipopt.Model, guard: bool | Guard = False) -> BranchingStats | None:
-        """Set the parameters and attach the branching method.
+        """Set the parameters, put rows on demand and attach the branching method.
 
-        A parameter that the model has fixed, or not at SCIP's default, stays; one warning names all.
+        A parameter that the model has fixed, or not at SCIP's default, stays; one warning names all. So does one say
+        that the model has no row of the classes that are to be on demand.
         """
         present, usual = model.getParams(), usual_parameters()
         with scip_errors():
@@ -168,6 +193,11 @@ class Configuration(Method):
         kept = [f"{name} = {after[name]} (not {v})" for name, v in self.params.items() if after[name] != v]
         if kept:  # at the line that calls `bife_core.attach`
             warnings.warn(f"{self.name} leaves what the model has set: {', '.join(kept)}.", stacklevel=4)
+        if self.on_demand and not put_on_demand(model, self.on_demand):
+            classes = ", ".join(self.on_demand)
+            warnings.warn(
+                f"{self.name} puts no row on demand: the model has none of {classes}.", stacklevel=4
+            )
         return self.branching.attach(model, guard)
 
 

@@ -178,7 +178,7 @@ def branching_of(method: Method) -> Method:
 def beside_branching(method: Method) -> str:
     """Return a text of what a method changes beside branching, the same for the same changes."""
     if isinstance(method, Configuration):
-        return str(method.params or "") + beside_branching(method.branching)
+        return method.changes + beside_branching(method.branching)
     return "" if isinstance(method, ScipMethod | BaseScorer) else method.identity
 
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 from numba import int32, int64
 
 from bife_core.solver.jit import jit
-from bife_core.solver.scip.compiled import api, bipartite, kernel, layout
+from bife_core.solver.scip.compiled import api, bipartite, kernel, layout, row_keys
 from bife_core.solver.scip.compiled.callback import begin_solve, branch_on_lp
 from bife_core.solver.scip.compiled.choices import chosen_rows, score_columns
 from bife_core.solver.scip.compiled.memory import int32_at, int64_at, int64_view
@@ -53,5 +53,7 @@ FUNCTIONS: Final[dict[Any, Any]] = {
     probindices: int64(int64, int64, int64),
     chosen_rows: int64(int64, int64, int64, int64),
     score_columns: int64(*[int64] * 10),
+    row_keys.row_keys: int64(*[int64] * 8),
+    row_keys.put_on_demand: int64(*[int64] * 5),
 }
 """Functions by their signatures."""

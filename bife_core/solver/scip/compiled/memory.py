@@ -32,6 +32,7 @@ def _pointers_to(item: Any) -> Any:
 
 # Take an address for a C array: `int64_at(address)[index]` is an element of it, to be read or assigned.
 int64_at, int32_at, float64_at = _pointers_to(int64), _pointers_to(int32), _pointers_to(float64)
+byte_at = _pointers_to(types.uint8)
 
 
 @intrinsic
