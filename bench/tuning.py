@@ -21,6 +21,7 @@ from bench import benchmark_of, emit, parse
 from bife_core import Method, PipelineConfig, Store, WorkerPool, compare, load_method
 from bife_core.extend import RPB, SolverConfig
 from bife_core.measure.context import SolveContext
+from bife_core.tuning.large_classes import large_classes
 from bife_core.tuning.proposals import Proposer, Tpe, read_configurations
 from bife_core.tuning.space import Choices, Space
 from bife_core.tuning.tuner import tune
@@ -148,10 +149,12 @@ def tuned_and_judged(family: str, seed: int, options: Namespace) -> None:
     limits = {"cost": options.cost, "time_limit_s": options.time_limit}
     high = PipelineConfig.model_validate({"high": limits}).high
     methods = {name: load_method(name) for name in options.methods}
+    classes = large_classes([str(instance.path) for instance in design])
     configurations: list[Method] = []
     for name in options.tuners:
         tuner, _, how = name.partition("/")
-        space = Space({key: each for key, each in methods.items() if each.by_scip or how != "without"})
+        branch = {key: each for key, each in methods.items() if each.by_scip or how != "without"}
+        space = Space(branch, classes=classes)
         answer = Path(options.answers.replace("{family}", family)).read_text() if how == "model" else ""
         proposals = read_configurations(answer, space)
         proposer: Proposer = TUNERS[tuner](space, seed)
