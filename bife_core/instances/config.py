@@ -38,7 +38,7 @@ class InstancesConfig(Value):
         "test", description="A size of the family: 'tiny', 'test', 'transfer', or another it names."
     )
     folder: Annotated[Path, AfterValidator(Path.absolute)] | None = Field(
-        None, description="Directory of .mps/.lp/.cip instances when benchmark='folder'."
+        None, description="Directory of .mps, .lp, .nl or other files when benchmark='folder'."
     )
     groups: str | None = Field(
         None,

@@ -22,7 +22,7 @@ from bife_core.base.wording import counted
 from bife_core.instances.base import SPLITS, Instance, Split, digest_of_file, marks
 from bife_core.solver.scip import reader
 from bife_core.solver.scip.libscip import scip_version
-from bife_core.solver.scip.reader import EXPECTED_FILES, model_format, read_model
+from bife_core.solver.scip.reader import CONVERTED, model_format, no_instance, read_model
 from bife_core.workers import WorkerFailure, WorkerPool
 
 _WEIGHTS: dict[Split, int] = {"collection": 2, "design": 2, "validation": 2, "test": 6}
@@ -172,7 +172,10 @@ def instance_files(folder: Path) -> list[Path]:
         paths = (Path(directory, name) for name in names if not name.startswith("."))
         files += [path for path in paths if model_format(path) is not None]
     if not files:
-        raise InstanceError(f"{folder} holds no instance, not even below; expected {EXPECTED_FILES}.")
+        others = (path for path in sorted(folder.iterdir()) if path.name.lower().endswith((*CONVERTED,)))
+        raise InstanceError(
+            f"{folder} holds no instance, not even below: {no_instance(next(others, folder))}"
+        )
     return sorted(files)
 
 

@@ -123,7 +123,7 @@ def form() -> dict[str, Any]:
     }
     starts = {each: settings_of(configuration({"preset": each})) for each in get_args(PresetName)}
     instances = (
-        "What is solved: a family of generated instances, or a folder of your own .mps, .lp, .cip or .opb files. "
+        "What is solved: a family of generated instances, or a folder of your own .mps, .lp, .nl or other files. "
         f"Default: {starts['quick']['instances']}."
     )
     fields: dict[str, Any] = {

@@ -21,7 +21,7 @@ from bife_core.measure.evaluation.summary import EvaluationSummary, evaluate
 from bife_core.solver.methods.base import Method
 from bife_core.solver.methods.references import AnyReference, load_method, warn_of_other_settings
 from bife_core.solver.scip.cost import Cost
-from bife_core.solver.scip.reader import EXPECTED_FILES, model_format
+from bife_core.solver.scip.reader import model_format, no_instance
 from bife_core.solver.scip.settings import SolverConfig
 from bife_core.store import Store
 from bife_core.workers import WorkerPool
@@ -137,7 +137,7 @@ def _of_path(source: object) -> list[Instance]:
         files = {path.name: path}
     else:
         family = f"a family: {', '.join(FAMILIES)}"
-        raise InstanceError(f"{path} is no instance and holds none; expected {EXPECTED_FILES}, or {family}.")
+        raise InstanceError(no_instance(path, f", a folder of them, or {family}"))
     try:
         return [Instance(name, file, digest_of_file(file)) for name, file in files.items()]
     except (OSError, EOFError) as error:

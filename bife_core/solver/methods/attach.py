@@ -102,7 +102,7 @@ def solve(
     Parameters
     ----------
     path : str or Path
-        A .mps, .lp, .cip or .opb file, gzipped or not.
+        A .mps, .lp, .nl or other file that SCIP reads, gzipped or not.
     method : str, Path, CompiledRule, Method or function
         What `load_method` takes, such as ``"relpscost"``, a reference rule or a file.
     settings : SolveSettings, optional

@@ -13,17 +13,31 @@ from typing import Final, Literal, get_args
 from pyscipopt import Model
 
 from bife_core.base.errors import InstanceError
+from bife_core.solver.scip import texts
 from bife_core.solver.scip.libscip import scip_errors
+from bife_core.solver.scip.text_fzn import check_fzn
 from bife_core.solver.scip.text_lp import check_lp
 from bife_core.solver.scip.text_mps import check_mps, free_rows
-from bife_core.solver.scip.texts import MisreadError, check_cip, check_opb, check_whole
 
-ModelFormat = Literal["mps", "lp", "cip", "opb"]
+ModelFormat = Literal["mps", "lp", "cip", "opb", "wbo", "nl", "cnf", "fzn", "osil", "pip", "rlp"]
 
-EXPECTED_FILES: Final = "a .mps, .lp, .cip or .opb file, plain or gzipped (.gz)"
+EXPECTED_FILES: Final = (
+    "a .mps, .lp, .cip, .opb, .wbo, .nl, .cnf, .fzn, .osil, .pip or .rlp file, plain or (but .nl) gzipped"
+)
 
 _GZIP_MAGIC: Final = b"\x1f\x8b"
-_CHECKS: Final = {"mps": check_mps, "lp": check_lp, "cip": check_cip, "opb": check_opb}
+_CHECKS: Final = {
+    **{"mps": check_mps, "lp": check_lp, "rlp": check_lp, "pip": check_lp, "fzn": check_fzn},
+    **{"cip": texts.check_cip, "opb": texts.check_opb, "wbo": texts.check_opb},
+    **{"cnf": texts.check_cnf, "osil": texts.check_osil, "nl": texts.check_nl},
+}
+CONVERTED: Final = {
+    ".zpl": "`zimpl -t mps MODEL.zpl` writes it as .mps",
+    ".gms": "GAMS writes it as .mps by its solver CONVERT with the option FixedMPS",
+    ".mof.json": 'JuMP writes it as .mps by `write_to_file(read_from_file("MODEL.mof.json"), "MODEL.mps")`',
+    **dict.fromkeys((".mod", ".dat"), "AMPL writes it as .nl by `model A.mod; data A.dat; write gNAME;`"),
+}
+"""How to convert what this SCIP does not read, by the end of a file's name."""
 _CHECKED: Final[dict[tuple[int, int, int, int, str], list[str]]] = {}
 """Notes on the files that were checked, so that a large one is checked once."""
 
@@ -33,7 +47,7 @@ _COUNT: Final = re.compile(rb"\*\s*SCIP STATISTICS\s(?:\*.*\s)*?\*\s*Constraints
 _HARMLESS: Final = re.compile(
     "if feasible, bounds will be adjusted|not integral|assuming that the vector name|has no entries"
     "|a name for value .* might be missing|a name for a column is missing|Relaxing already defined"
-    '|for objective function "N" ignored'
+    '|for objective function "N" ignored|empty clause detected'
 )
 """Warnings of SCIP's readers about what changes no model."""
 
@@ -50,6 +64,18 @@ def model_format(path: Path) -> ModelFormat | None:
     return next((name for name in get_args(ModelFormat) if suffix == f".{name}"), None)
 
 
+def no_instance(path: Path, further: str = "") -> str:
+    """Return a sentence that says why a path is no instance, and how to convert it or what is expected.
+
+    >>> no_instance(Path("a.gms"))
+    'a.gms is no instance file for this SCIP; GAMS writes it as .mps by its solver CONVERT with the option FixedMPS.'
+    """
+    name = path.name.lower()
+    if how := next((how for end, how in CONVERTED.items() if name.endswith(end)), None):
+        return f"{path} is no instance file for this SCIP; {how}."
+    return f"{path} is no instance file; expected {EXPECTED_FILES}{further}."
+
+
 def read_model(path: Path, notes: list[str] | None = None) -> Model:
     """Read an instance file (`EXPECTED_FILES`) with SCIP's output hidden.
 
@@ -64,7 +90,7 @@ def read_model(path: Path, notes: list[str] | None = None) -> Model:
         raise InstanceError(f"{path} cannot be opened: {error.strerror or error}.") from error
     format_ = model_format(path)
     if format_ is None or not path.is_file():
-        raise InstanceError(f"{path} is no instance file; expected {EXPECTED_FILES}.")
+        raise InstanceError(no_instance(path))
     file = (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, format_)
     if checks := file not in _CHECKED:
         text, text_notes = _check_text(path, format_)
@@ -74,8 +100,12 @@ def read_model(path: Path, notes: list[str] | None = None) -> Model:
         if checks:
             model.setParam("display/verblevel", 5)  # where readers say what they leave out
             model.setLogfile(log.name)
-        with scip_errors(f"{path.name} cannot be read as {format_.upper()}", InstanceError):
+        with scip_errors(f"{path.name} cannot be read as {format_.upper()}", InstanceError) as errors:
             model.readProblem(str(path), format_)
+        if errors:  # after which it read on
+            raise InstanceError(
+                f"{path.name}: SCIP would read another model ({errors[0].strip(' .')}); correct it."
+            )
         if checks:
             model.setLogfile(None)
             model.resetParam("display/verblevel")
@@ -89,6 +119,9 @@ def read_model(path: Path, notes: list[str] | None = None) -> Model:
 def _check_text(path: Path, format_: ModelFormat) -> tuple[bytes, list[str]]:
     try:
         text = path.read_bytes()
+        if format_ == "nl" and not text.startswith(b"g"):
+            how = "unpack it, or have AMPL write it as text by `write gNAME;`"
+            raise InstanceError(f"{path.name} is no plain text, as this reader expects of .nl files; {how}.")
         # SCIP goes by the content too, so a gzipped file need not be called .gz.
         if text.startswith(_GZIP_MAGIC):
             text = gzip.decompress(text)
@@ -99,9 +132,9 @@ def _check_text(path: Path, format_: ModelFormat) -> tuple[bytes, list[str]]:
     if not text.strip():
         raise InstanceError(f"{path.name} is empty.")
     try:
-        check_whole(text)
+        texts.check_whole(text)
         return text, sorted(_CHECKS[format_](text))
-    except MisreadError as error:
+    except texts.MisreadError as error:
         where = f", line {error.line}:" if error.line else ""
         raise InstanceError(f"{path.name}{where} {error}.") from error
 
@@ -125,6 +158,11 @@ def _check_model(name: str, model: Model, log: str, text: bytes) -> None:
     variables = model.getVars()
     if not variables:
         raise InstanceError(f"{name} describes no variables.")
+    if model_format(Path(name)) == "pip" and not texts.BY_PROGRAM.match(text):
+        for variable in variables:
+            if re.search("[(),/:]", variable.name):
+                words = "which is no polynomial; write the model as .nl, or rename what is a name"
+                raise InstanceError(f"{name}: SCIP would take {variable.name!r} for a name, {words}.")
     if model.getNConss() == 0 and not any(variable.getObj() for variable in variables):
         raise InstanceError(f"{name} describes neither a row nor an objective.")
     for variable in variables:

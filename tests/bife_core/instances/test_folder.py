@@ -186,7 +186,10 @@ def test_other_and_hidden_files_are_passed_over(folder):
 
 
 def test_a_folder_that_cannot_be_used_is_refused_in_words(folder, tmp_path):
-    with pytest.raises(InstanceError, match="holds no instance"):
+    with pytest.raises(InstanceError, match=r"holds no instance.* expected a \.mps"):
+        opened(folder)
+    (folder / "day.zpl").touch()
+    with pytest.raises(InstanceError, match=r"holds no instance.*zimpl -t mps"):
         opened(folder)
     with pytest.raises(InstanceError, match="gone is no folder of instances"):
         opened(tmp_path / "gone")

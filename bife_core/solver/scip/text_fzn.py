@@ -1,0 +1,67 @@
+"""Check FlatZinc files for what SCIP's reader misreads, or crashes on."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from bife_core.solver.scip.texts import check_words, refuse, shown
+
+_ITEM: Final = r"\s*(?:[A-Za-z]\w*(?:\[\d+\])?|[-+]?\d[\d.eE+-]*)\s*"
+_LIST: Final = r"\s*([A-Za-z]\w*|\[[^][]*(?:\[\d+\][^][]*)*\])\s*"
+_NOTES: Final = r"\s*(?:::(?:(?!\s(?:constraint|solve|var|array)\b)[^;=])*)?"
+_STATEMENT: Final = re.compile(
+    rf"""(?:constraint\s+(?=\w+\s*\(([^)]*))(?:
+      (?:(?:int|float|bool)_lin_(?:eq|le|ge)|int_lin_[lg]t)\s*\({_LIST},{_LIST},{_ITEM}\)
+    | cumulative\s*\({_LIST},{_LIST},{_LIST},{_ITEM}\) | array_bool_(?:and|or)\s*\({_LIST},{_ITEM}\)
+    | (?:(?:int|float)_(?:plus|minus|times)|bool_(?:and|or|xor))\s*\({_ITEM},{_ITEM},{_ITEM}\)
+    | (?:(?:int|float|bool)_(?:eq|ge)|int_gt|int_negate|bool_not|bool2int|int2float)\s*\({_ITEM},{_ITEM}\))
+    | (?:array\s*\[\s*1\s*\.\.\s*(\d+)\s*\]\s*of\s+)?(?:var\s+)?(?:bool|int|float|-?\d[\d.]*\s*\.\.\s*-?\d[\d.]*)
+      \s*:\s*([A-Za-z]\w*){_NOTES}(?:=(?:{_LIST}|{_ITEM}))?
+    | (solve)\b{_NOTES}(?<!\w)(?:satisfy|(?:min|max)imize\s+(?:int_float_lin\(([^()]*)\)|({_ITEM})))
+    | predicate\s[^;]*){_NOTES};
+    """.encode(),
+    re.VERBOSE,
+)
+"""What SCIP reads as FlatZinc means it: arguments, lists; size, name, list of a declaration; solve, its goals."""
+
+
+def check_fzn(text: bytes) -> set[str]:
+    """Refuse other statements, unknown names, lists of different lengths, and what is not one 'solve' at the end."""
+    rows = re.search(rb"\A% SCIP STATISTICS(?:\n%.*)*\n% Constraints +: (\d+)", text)
+    if rows and text.partition(b"Problem constraints")[2].count(b"\nconstraint ") < int(rows[1]):
+        refuse(
+            text, 0, f"SCIP counted {int(rows[1])} constraints, but left out some; write the model as .cip"
+        )
+    text = re.sub(rb"%[^\n]*", b"", text)
+    check_words(text)
+    lengths, solved = {b"true": 1, b"false": 1}, None
+
+    def length(values: bytes) -> int:
+        return (
+            len(values[1:-1].replace(b",", b" ").split()) if values[:1] == b"[" else lengths.get(values, -1)
+        )
+
+    for statement in re.finditer(rb"[^\s;][^;]*;?", text):
+        words, position = shown(statement[0]), statement.start()
+        if solved:
+            refuse(text, position, f"found {words} after 'solve'; delete it")
+        if (parts := _STATEMENT.fullmatch(statement[0])) is None:
+            how = "which SCIP takes otherwise; write int_le(x,y) as int_lin_le([1,-1],[x,y],0), for example"
+            refuse(text, position, f"found {words}, {how}")
+        arguments, *lists, size, name, values, solved, goals, goal = parts.groups()
+        for used in re.findall(rb"(?<![\w.])[A-Za-z]\w*", arguments or goals or goal or b""):
+            if used not in lengths:
+                refuse(text, position, f"found {shown(used)}, which no line before declares; correct it")
+        if name in lengths:
+            refuse(text, position, f"found a second {shown(name)}; rename one")
+        if name:
+            lengths[name] = int(size or 1)
+        sizes = {length(each) for each in lists if each} | (
+            {int(size), length(values)} if size and values else set()
+        )
+        if len(sizes) > 1:
+            refuse(text, position, f"found lists of different lengths in {words}; correct it")
+    if not solved or not text.endswith(b"\n"):
+        refuse(text, len(text), "found no 'solve' or no line feed at the end, as if it were cut off")
+    return set()
