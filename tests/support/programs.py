@@ -9,6 +9,8 @@ REPOSITORY = Path(__file__).parents[2]
 FOREIGN = REPOSITORY / "tests" / "data" / "foreign"
 PROGRAM = [sys.executable, "-c", "from bife_core.cli.program import main; main()"]
 """The command line."""
+SHELL = [sys.executable, "-c", "from bife_core.cli.shell import main; main()"]
+"""SCIP's command line with what BiFE found."""
 
 
 def environment(home=None, **variables):
@@ -39,6 +41,11 @@ def python(*words, home=None, cwd=None, **variables):
 def program(*arguments, home=None, **variables):
     """Run the command line as a program."""
     return python(*PROGRAM[1:], *arguments, home=home, **variables)
+
+
+def shell(*words, home=None, cwd=None, **variables):
+    """Run `bife-scip` as a program."""
+    return python(*SHELL[1:], *words, home=home, cwd=cwd, **variables)
 
 
 def sentence(stderr):
