@@ -14,7 +14,7 @@ from bife_core.measure.solves import Solved, SolveJob, run_solves
 from bife_core.solver.methods.base import RPB, Method, ScipMethod
 from bife_core.solver.scip.cost import LEAST, TICK_S
 from bife_core.solver.scip.settings import SolverConfig
-from bife_core.solver.scip.solve import SolveResult, SolveSettings
+from bife_core.solver.scip.solve import SolveResult, SolveSettings, best_known
 from bife_core.store import Store
 from bife_core.workers import Note, Workers
 
@@ -40,9 +40,15 @@ class SolveContext:
     over: Callable[[], bool] = lambda: False
 
 
-def cost_of(result: SolveResult, config: HighFidelityConfig) -> float:
-    """Return what one solve costs under `config`, positive and lower is better."""
-    cost = max(result.cost(config.cost), LEAST[config.cost])
+def cost_of(
+    result: SolveResult, config: HighFidelityConfig, objectives: Mapping[str, float] | None = None
+) -> float:
+    """Return what one solve costs under `config`, positive and lower is better.
+
+    Costs by the objective are relative to the `best_known` in `objectives`, or else to the solve's own.
+    """
+    best = (objectives or {}).get(result.key)
+    cost = max(result.cost(config.cost, best, config.time_limit_s), LEAST[config.cost])
     if config.cost == "time" and not result.finished:
         # SCIP may have given up early, out of memory say; that is not to look fast.
         return max(cost, config.time_limit_s)
@@ -92,6 +98,11 @@ class Reference(Value):
     def cpu_s(self) -> float:
         """CPU seconds of all solves."""
         return math.fsum(result.cpu_s for result in self.results if result is not None)
+
+    @property
+    def objectives(self) -> dict[str, float]:
+        """The best objectives that a search measures all its rules by."""
+        return best_known(self.results)
 
 
 def measure_reference(instances: Sequence[Instance], context: SolveContext) -> Reference:

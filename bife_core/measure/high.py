@@ -54,9 +54,11 @@ class HighScore(Value):
                 yield place, cost, result, rpb
 
 
-def high_fidelity(results: Sequence[SolveResult], config: HighFidelityConfig) -> float:
-    """Return F_HF of the given solves, at least one, their seconds as the clock showed them."""
-    return -fmean(cost_of(result, config) for result in results)
+def high_fidelity(
+    results: Sequence[SolveResult], config: HighFidelityConfig, objectives: Mapping[str, float] | None = None
+) -> float:
+    """Return F_HF of the given solves, at least one, their seconds as the clock showed them; see `cost_of`."""
+    return -fmean(cost_of(result, config, objectives) for result in results)
 
 
 @dataclass
@@ -95,7 +97,9 @@ class _RuleSolves(MethodSolves):
         out = self.failed is not None or self.eliminated is not None
         return HighScore(
             f_hf=None if out else -fmean(costs[place] for place in ended),
-            raw_f_hf=None if out else high_fidelity(list(ended.values()), self.context.config),
+            raw_f_hf=None
+            if out
+            else high_fidelity(list(ended.values()), self.context.config, self.objectives),
             failure=self.failed,
             eliminated=self.eliminated,
             costs=tuple(costs[place] if place in ended else None for place in range(len(self.instances))),
@@ -124,6 +128,7 @@ def score_high(
     """
     places = [place for place in range(len(instances)) if reference is None or reference.results[place]]
     rule = _RuleSolves(method, instances, context, reference=reference)
+    rule.objectives |= {} if reference is None else reference.objectives
     rule.notes += () if reference is None else reference.failures
     try:
         if context.config.race and to_beat:

@@ -94,7 +94,7 @@ SETTINGS: Final = RacePolicy(
 class MethodSolves:
     """The solves of one method by the position of their instance; those `cut_short` ended at the limit of a race.
 
-    `failed` says what the method did wrong, and `eliminated` why it lost its race.
+    `failed` says what the method did wrong, and `eliminated` why it lost its race. `objectives` are the best known.
     """
 
     method: Method
@@ -105,6 +105,7 @@ class MethodSolves:
     cpu_s: float = 0.0
     failed: str | None = None
     eliminated: str | None = None
+    objectives: dict[str, float] = field(default_factory=dict)
 
     def solve(self, places: Sequence[int], limits_s: Sequence[float] | None = None) -> bool:
         """Solve some instances (anew), and return whether that went well. Raises as `run_solves`, and `RuleError`."""
@@ -130,7 +131,7 @@ class MethodSolves:
         """Return the costs by position; of a solve that was cut short, what it had cost by then."""
         config = self.context.config
         return {
-            place: result.cpu_s if place in self.cut_short else cost_of(result, config)
+            place: result.cpu_s if place in self.cut_short else cost_of(result, config, self.objectives)
             for place, result in self.results.items()
         }
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -15,8 +15,8 @@ from bife_core.measure.context import SolveContext, cost_of, solve_each
 from bife_core.measure.race import SETTINGS, MethodSolves
 from bife_core.measure.solves import Solved
 from bife_core.solver.methods.base import RPB, Method, ScipMethod
-from bife_core.solver.scip.cost import relative_gap
-from bife_core.solver.scip.solve import SolveResult, cautions, disagree
+from bife_core.solver.scip.cost import BY_OBJECTIVE, relative_gap
+from bife_core.solver.scip.solve import SolveResult, best_known, cautions, disagree
 
 PENALTY: Final = 2.0
 """What a solve that was cut short counts as, times its cap, where the configuration may have won."""
@@ -62,6 +62,9 @@ class TrialRace:
     fidelity comes first: `middle_s` seconds on the instance at `middle`. The gap that the dual bound leaves to the best
     solution known orders configurations as well as whole solves of another instance (`docs/research/measurements.md`);
     `gap` is the best's.
+
+    Costs by the objective are relative to the best `objectives` so far. Once one improves, what was `raced` is measured
+    anew, and a configuration that thereby is no better than the one before it no longer leads.
     """
 
     instances: Sequence[Instance]
@@ -74,6 +77,12 @@ class TrialRace:
     cpu_s: float = 0.0
     proofs: dict[int, SolveResult] = field(default_factory=dict)
     """The first proof of each instance on which the default settings were not measured."""
+    objectives: dict[str, float] = field(default_factory=dict)
+    raced: list[Raced] = field(default_factory=list)
+    solved: list[list[SolveResult | None]] = field(default_factory=list)
+    """The solves that `costs` of what was `raced` are of."""
+    leader: int | None = None
+    """Which of them is the best; None is the default settings."""
     middle: int | None = None
     middle_s: float = 0.0
     gap: float | None = None
@@ -84,7 +93,7 @@ class TrialRace:
         There are as many instances as these solve in about `usual_s` CPU seconds, but one in any case. A `SolverError`
         says that they fail on all.
         """
-        solved, each_s, config = list[Solved](), self.context.config.time_limit_s, self.context.config
+        solved, each_s = list[Solved](), self.context.config.time_limit_s
         while len(solved) < min(fit := max(1, int(min(len(self.instances), usual_s / each_s))), USUAL):
             new = self.instances[len(solved) : min(fit, USUAL)]
             solved += solve_each(ScipMethod(name=RPB), new, self.context)
@@ -95,7 +104,8 @@ class TrialRace:
             self.notes.append(f"{kept}: SCIP's default settings take {each_s:.0f} CPU seconds on each.")
             self.instances = self.instances[:count]
         self.usual = [*(solve.result for solve in solved), *[None] * (len(self.instances) - len(solved))]
-        self.costs = [None if result is None else cost_of(result, config) for result in self.usual]
+        self.objectives |= best_known(self.usual)
+        self.costs = self._costs_of(self.usual)
         self.best = list(self.costs)
         self.aside = {place for place, solve in enumerate(solved) if solve.result is None}
         self.cpu_s = math.fsum(result.cpu_s for result in self.usual if result is not None)
@@ -150,7 +160,7 @@ class TrialRace:
                 cpu_s=cpu_s,
                 eliminated=f"{times:.2f} times the gap of the best after {self.middle_s:.0f} s of {instance}",
             )
-        trial = _Trial(method, self.instances, self.context, trials=self)
+        trial = _Trial(method, self.instances, self.context, objectives=self.objectives, trials=self)
         if trial.race(SETTINGS, self.places, self.best, self.best):
             # What was cut short is solved to the end, and then the instances on which nothing was measured yet.
             unmeasured = {place for place, cost in enumerate(self.best) if cost is None} - self.aside
@@ -163,18 +173,49 @@ class TrialRace:
         won = to_the_end and not (trial.failed or trial.eliminated or trial.cut_short) and trial.mean() < 0
         ratio = None
         if won:
-            ratio, self.best, self.gap = self.ratio_of(costs), list(costs), gap
+            ratio, self.gap = self.ratio_of(costs), gap
         elif trial.logs and not trial.failed:  # as if all instances were like those seen
             ratio = math.exp(trial.mean()) * self.ratio_of(self.best)
-        return Raced(
-            costs=costs,
-            ratio=ratio,
-            seen=len(trial.results),
-            cpu_s=trial.cpu_s + cpu_s,
-            won=won,
-            eliminated=trial.eliminated,
-            failed=trial.failed,
+        self.solved.append([trial.results.get(place) if cost else None for place, cost in enumerate(costs)])
+        self.raced.append(
+            Raced(
+                costs=costs,
+                ratio=ratio,
+                seen=len(trial.results),
+                cpu_s=trial.cpu_s + cpu_s,
+                won=won,
+                eliminated=trial.eliminated,
+                failed=trial.failed,
+            )
         )
+        if won:
+            self.follow(len(self.raced) - 1)
+        return self.raced[-1]
+
+    def follow(self, number: int | None) -> None:
+        """Race against one of those `raced` from now on, or against the default settings."""
+        self.leader = number
+        self.best[:] = self.costs if number is None else self.raced[number].costs
+
+    def learn(self, results: Iterable[SolveResult]) -> None:
+        """Take over better objectives, and measure what was raced by them."""
+        config, better = self.context.config, best_known(results, self.objectives)
+        if config.cost not in BY_OBJECTIVE or better == self.objectives:
+            return
+        self.objectives |= better
+        self.costs[:], lowest, last = self._costs_of(self.usual), 1.0, None
+        for number, (raced, solved) in enumerate(zip(self.raced, self.solved, strict=True)):
+            costs = self._costs_of(solved)
+            ratio = self.ratio_of(costs) if any(costs) else raced.ratio
+            won = raced.won and ratio is not None and ratio < lowest
+            if won and ratio is not None:
+                lowest, last = ratio, number
+            self.raced[number] = raced.model_copy(update={"costs": tuple(costs), "ratio": ratio, "won": won})
+        self.follow(None if self.leader is None else last)
+
+    def _costs_of(self, results: Iterable[SolveResult | None]) -> list[float | None]:
+        config = self.context.config
+        return [None if result is None else cost_of(result, config, self.objectives) for result in results]
 
     def ratio_of(self, costs: Sequence[float | None]) -> float:
         """Return the geometric mean of costs over those of the default settings, where both are known."""
@@ -248,6 +289,7 @@ class _Trial(MethodSolves):
         if (failure := super().fault(solved)) is not None:
             return failure
         results = {place: self.results[place] for place in solved if place in self.results}
+        trials.learn(results.values())
         trials.notes += [sentence for sentence in cautions(results.values()) if sentence not in trials.notes]
         refuted = (trials.refuted(place, self.method, result) for place, result in results.items())
         return next(filter(None, refuted), None)

@@ -16,7 +16,7 @@ from bife_core.measure.race import SETTINGS
 from bife_core.measure.trials import Raced, TrialRace
 from bife_core.solver.methods.base import RPB
 from bife_core.solver.methods.configuration import Configuration
-from bife_core.solver.scip.cost import LEAST, Cost
+from bife_core.solver.scip.cost import BY_OBJECTIVE, LEAST, Cost
 from bife_core.tuning.proposals import Proposer, Tpe
 from bife_core.tuning.space import BRANCHING, ON_DEMAND, ROWS, Choices, Space, choices_text, settings_of
 
@@ -86,7 +86,8 @@ class Tuning(Value):
     @property
     def too_short(self) -> bool:
         """Whether SCIP default settings cost no more than the least that counts, so that nothing can be better."""
-        return all((cost or 0.0) <= LEAST[self.cost] for cost in self.trials[0].raced.costs)
+        costs = self.trials[0].raced.costs  # by the objective known so far, that is what SCIP itself found
+        return self.cost not in BY_OBJECTIVE and all((cost or 0.0) <= LEAST[self.cost] for cost in costs)
 
     @property
     def by_chance(self) -> bool:
@@ -182,16 +183,19 @@ def tune(
         else:
             choices, reason = proposer.ask(seen), ""
         seen.append(choices)
-        configuration = space.configuration(choices)
-        raced = race.run(configuration)
-        if raced.won:
-            tuning = tuning.model_copy(update={"configuration": configuration})
+        raced = race.run(space.configuration(choices))
         if proposer is not None:
             proposer.tell(choices, None if raced.ratio is None else math.log(raced.ratio))
         if raced.failed:
             race.notes.append(f"With {choices_text(choices)} a solve failed or was wrong: {raced.failed}")
         trials_so_far = (*tuning.trials, Trial(choices=choices, raced=raced, reason=reason))
+        if tuning.cost in BY_OBJECTIVE:  # which is better known than it was
+            measured = [default.model_copy(update={"costs": tuple(race.costs)}), *race.raced]
+            pairs = zip(trials_so_far, measured, strict=True)
+            trials_so_far = tuple(trial.model_copy(update={"raced": anew}) for trial, anew in pairs)
         tuning = tuning.model_copy(update={"trials": trials_so_far, "notes": tuple(race.notes)})
+        chosen = space.configuration(tuning.best.choices)
+        tuning = tuning.model_copy(update={"configuration": chosen})
         if shown is not None:
             shown(tuning)
     return tuning

@@ -24,7 +24,8 @@ def context(folder, gap=0.0, **config):
 def invent(monkeypatch, outcome):
     """Have `outcome` say of method, place and seed what a solve takes, and return the solves that are asked for.
 
-    It gives CPU seconds, these with the optimum and the dual bound of a solve that is cut, or why the solve fails.
+    It gives CPU seconds, these with the optimum and the dual bound of a solve that is cut, fields of the result, or why
+    the solve fails.
     """
     jobs = []
 
@@ -38,6 +39,8 @@ def invent(monkeypatch, outcome):
         if isinstance(outcome, str):
             fault = {"rpb_failure": outcome} if job.method.identity == RPB else {"cause": "rule"}
             return Solved(job, failure=outcome, **fault)
+        if isinstance(outcome, dict):
+            return Solved(job, result(**outcome))
         cpu_s, optimum, dual = outcome if isinstance(outcome, tuple) else (outcome, 1.0, 1.0)
         ended = cpu_s <= (limit_s := job.settings.time_limit_s)
         known = {} if ended else {"status": "timelimit"}

@@ -15,6 +15,7 @@ from bife_core.measure.evaluation.protocol import interleaved, labelled
 from bife_core.measure.high import high_fidelity
 from bife_core.measure.solves import run_solves
 from bife_core.solver.methods.base import Method
+from bife_core.solver.scip.solve import best_known
 
 
 class Choice(Value):
@@ -60,6 +61,7 @@ def choose(
     if len(aside) == len(instances):
         reasons = " ".join(dict.fromkeys(aside.values()))
         raise SolverError(f"RPB fails on all validation instances. {reasons}")
+    objectives = best_known(solve.result for solve in measured)
     scores: dict[str, float | None] = {}
     faults: dict[str, str] = {}
     for label in methods:
@@ -70,7 +72,7 @@ def choose(
         )
         if fault := next(failed, None) or misbehaviour(map(dict, results), label):
             faults[label] = fault
-        scores[label] = None if fault else high_fidelity(results, high)
+        scores[label] = None if fault else high_fidelity(results, high, objectives)
     sound = {label: score for label, score in scores.items() if score is not None}
     if not sound:
         raise SolverError(f"No finalist solved all validation instances. {' '.join(faults.values())}")

@@ -113,7 +113,10 @@ class Ratio(Value):
         if not self.instances:
             return f"no method branches on any of {counted(self.unbranched, 'instance')}"
         least = f"{METRICS[self.metric].words} at most {METRICS[self.metric].least:g}"
-        return f"solves are too short to compare ({least})" if self.short == self.instances else ""
+        alike = (
+            "all objectives are alike" if self.metric == "objective" else "solves are too short to compare"
+        )
+        return f"{alike} ({least})" if self.short == self.instances else ""
 
     @property
     def unit(self) -> str:

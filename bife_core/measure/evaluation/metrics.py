@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
@@ -9,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Final
 from bife_core.base.stats import geometric_mean, geometric_std
 from bife_core.solver.methods.base import Method
 from bife_core.solver.methods.references import beside_branching
-from bife_core.solver.scip.cost import LARGEST_GAP, LEAST, TICK_S, Cost
-from bife_core.solver.scip.solve import DONE
+from bife_core.solver.scip.cost import BY_OBJECTIVE, LARGEST_GAP, LARGEST_OBJECTIVE, LEAST, TICK_S, Cost
+from bife_core.solver.scip.solve import DONE, SolveResult, best_known
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -25,8 +26,8 @@ class Metric:
 
     `name` stands in files, `label` in tables, `words` in sentences, and `unit` after a number (empty for counts).
     Smaller values count as `least`, see `bife_core.solver.scip.cost.LEAST`. A missing solve costs at least `worst`
-    and `worst_per_s` for each second of the time limit, or, where both are 0, a multiple of what others took. One of
-    `work` does not count what a user waits for.
+    and `worst_per_s` for each second of the time limit, or, where both are 0, a multiple of what others took. With
+    `waits` a solve without a proof costs that too. One of `work` does not count what a user waits for.
     """
 
     name: str
@@ -37,6 +38,7 @@ class Metric:
     unit: str = ""
     worst: float = 0.0
     worst_per_s: float = 0.0
+    waits: bool = False
     work: bool = False
 
     @property
@@ -52,7 +54,7 @@ class Metric:
         """Return the column of a frame, with `missing` and `solved`, with what solves that are missing cost."""
         values = frame[self.column].mask(frame["missing"])
         floor = self.worst + self.worst_per_s * time_limit_s
-        if self.worst_per_s:  # a solve that ran out of memory early was not fast
+        if self.waits:  # a solve that ran out of memory early was not fast
             values = values.where(frame["solved"], values.clip(lower=floor))
         same = [frame["digest"], frame["seed"]]
         costliest = values.clip(lower=self.least).groupby(same).transform("max")
@@ -71,13 +73,15 @@ def _cost(name: Cost, label: str, words: str, **more: Any) -> Metric:
 METRICS: Final[Mapping[str, Metric]] = {
     metric.name: metric
     for metric in (
-        _cost("time", "Time", "CPU time", unit="CPU s", worst_per_s=1.0),
-        Metric("wall", "Wall time", "wall time", "wall_s", TICK_S, "s", worst_per_s=1.0),
+        _cost("time", "Time", "CPU time", unit="CPU s", worst_per_s=1.0, waits=True),
+        Metric("wall", "Wall time", "wall time", "wall_s", TICK_S, "s", worst_per_s=1.0, waits=True),
         _cost("nodes", "Nodes", "nodes", work=True),
         Metric("fair_nodes", "Fair nodes", "fair nodes", "fair_nodes", 1.0, work=True),
         _cost("lp_iterations", "LP iterations", "LP iterations", work=True),
         _cost("gap", "Gap", "final gap", worst=LARGEST_GAP),
         _cost("primal_dual_integral", "PDI", "primal-dual integral"),
+        _cost("primal_integral", "Primal integral", "primal integral", unit="s", worst_per_s=1.0),
+        _cost("objective", "Objective / best", "objective over the best known", worst=LARGEST_OBJECTIVE),
     )
 }
 """All metrics by name; every `Cost` is one of them."""
@@ -96,8 +100,9 @@ def solve_frame(
     A solve with a `failure` is `missing`: it gave no result, or a wrong one. `solved` is whether it ended with a
     proof, or at the gap asked for. Columns such as `cpu_s` and `nodes` are as measured, NaN where nothing was; those of
     the metrics (`cost_time`, `cost_nodes`, ...) are what a solve is charged: a missing one too, and one without a proof
-    `time_limit_s` at least. A metric that no row has, recorded before it existed, is NaN in all. An instance without a
-    `group` is one of its own. `beside_branching` is as of `methods`, by label, else empty.
+    `time_limit_s` at least. A metric that no row has, recorded before it existed, is NaN in all. Those by the objective
+    are relative to the best of all sound rows of the instance. An instance without a `group` is one of its own.
+    `beside_branching` is as of `methods`, by label, else empty.
     """
     import pandas as pd  # which what only names metrics does without
 
@@ -107,6 +112,15 @@ def solve_frame(
     frame["beside_branching"] = [beside.get(label, "") for label in frame["method"]]
     frame["missing"] = frame["failure"].notna() if "failure" in frame else False
     frame["solved"] = frame["status"].isin(DONE) & ~frame["missing"]
+    solves = [
+        SolveResult.model_construct(**row) if row.get("incumbents") is not None else None for row in rows
+    ]
+    objectives = best_known(itertools.compress(solves, ~frame["missing"]))
+    for cost in BY_OBJECTIVE if any(solves) else ():
+        frame[cost] = [
+            float("nan") if solve is None else solve.cost(cost, objectives.get(solve.key), time_limit_s)
+            for solve in solves
+        ]
     for metric in METRICS.values():
         if metric.column in frame:
             frame[metric.column] = pd.to_numeric(frame[metric.column], errors="coerce")

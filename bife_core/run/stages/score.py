@@ -211,7 +211,10 @@ def _facts(study: Study, sample: Sample) -> dict[str, Any]:
     cpu_s += [] if reference is None else [reference.cpu_s]
     facts |= {"solver_s": math.fsum(cpu_s), "solver_limit_s": study.config.budget.solver_s}
     if score is not None and reference is not None:
-        rpb = [None if result is None else cost_of(result, config) for result in reference.results]
+        objectives = reference.objectives
+        rpb = [
+            None if result is None else cost_of(result, config, objectives) for result in reference.results
+        ]
         if logs := _log_ratios(study.instances, score.costs, rpb):
             ratio = ratio_interval(logs)
             facts |= {"ratio": ratio.ratio, "ci_low": ratio.low, "ci_high": ratio.high}
@@ -243,7 +246,7 @@ def _solves(study: Study, high: HighScore, reference: Reference, rival: HighScor
             "instance": result.instance,
             "status": result.status,
             "cost": cost,
-            "rpb_cost": cost_of(rpb, config),
+            "rpb_cost": cost_of(rpb, config, reference.objectives),
             "best_cost": rival.costs[place] if rival else None,
             "nodes": result.nodes,
             "rpb_nodes": rpb.nodes,

@@ -283,7 +283,7 @@ def execution(
         correction = cost / result.cpu_s if config.cost == "time" and result.finished else 1.0
         node_ms, rival = correction * _node_ms(result, _NODES), best and best.costs[place]
         nodes = max(result.nodes, 1) / max(rpb.nodes, 1)
-        ratios = nodes, node_ms / _node_ms(rpb), cost / cost_of(rpb, config)
+        ratios = nodes, node_ms / _node_ms(rpb), cost / cost_of(rpb, config, reference.objectives)
         rows.append((place, result.nodes, node_ms, cost, *ratios, cost / rival if rival else math.nan))
     if not rows:
         return ""

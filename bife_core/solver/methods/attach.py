@@ -186,6 +186,8 @@ def solve_model(
         gap=0.0 if status in PROVEN else relative_gap(primal, dual),
         primal_bound=primal,
         dual_bound=dual,
+        maximise=model.getObjectiveSense() == "maximize",
+        incumbents=None if clock is None else tuple(clock.incumbents),
         violation=None if best is None else violation_of(model, best),
         primal_dual_integral=model.getPrimalDualIntegral(),
         fair_nodes=nodes + saved_nodes(model),

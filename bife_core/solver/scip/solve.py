@@ -6,7 +6,7 @@ import ctypes
 import platform
 import signal
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, Final, Self
@@ -17,7 +17,7 @@ from pydantic import ConfigDict, Field, field_validator
 from bife_core.base.errors import SolverError
 from bife_core.base.values import Value
 from bife_core.solver.scip.branching import FALLBACKS, Guard, as_guard
-from bife_core.solver.scip.cost import Cost
+from bife_core.solver.scip.cost import LARGEST_OBJECTIVE, TICK_S, Cost, primal_gap, primal_integral
 from bife_core.solver.scip.exactness import NOT_LINEAR
 from bife_core.solver.scip.libscip import scip_errors, scip_version, total
 from bife_core.solver.scip.row_classes import put_on_demand
@@ -30,6 +30,7 @@ DONE: Final = PROVEN | {"gaplimit"}
 """Statuses of a solve that reached its goal: a proof, or the gap that is enough."""
 
 _LP_SOLVED: Final = pyscipopt.SCIP_EVENTTYPE.FIRSTLPSOLVED | pyscipopt.SCIP_EVENTTYPE.LPSOLVED
+_BETTER: Final = pyscipopt.SCIP_EVENTTYPE.BESTSOLFOUND
 
 _sigaction: Final = ctypes.CDLL(None).sigaction
 _SIGACTION_BYTES: Final = 256
@@ -41,7 +42,7 @@ CLOCK: Final = "timing/clocktype"
 STATISTIC_TIMING: Final = "timing/statistictiming"
 """Parameter of SCIP: whether its plugins are timed."""
 
-RECORDED: Final = 3
+RECORDED: Final = 4
 """Version of `SolveResult`: raise it when a field changes, so that stored solves of other versions are not used."""
 
 INTERRUPTED: Final = frozenset({"userinterrupt", "terminate"})
@@ -101,6 +102,11 @@ class SolveResult(Value):
         Final gap, see `relative_gap`; 0 after a proof.
     primal_bound, dual_bound : float or None
         None if infinite.
+    maximise : bool
+        Whether larger objectives are better.
+    incumbents : tuple of (float, float), or None
+        CPU second and objective of each solution that was the best so far, those of a hundredth of a second as one;
+        None if the solve was not timed.
     lp_iterations, strong_branching_iterations : int
         Simplex iterations at nodes and in diving, probing and strong branching; those of strong branching. SCIP
         counts none of conflict analysis, of the sub-MIPs of heuristics and of idempotent strong branching.
@@ -137,6 +143,8 @@ class SolveResult(Value):
     gap: float
     primal_bound: float | None
     dual_bound: float | None
+    maximise: bool = False
+    incumbents: tuple[tuple[float, float], ...] | None = None
     violation: str | None = None
     primal_dual_integral: float
     fair_nodes: int | None = None
@@ -157,6 +165,11 @@ class SolveResult(Value):
     within_budget: int = 0
     versions: dict[str, str]
     machine: str = ""
+
+    @property
+    def key(self) -> str:
+        """What stands for the instance: the digest, or else the name."""
+        return self.digest or self.instance
 
     @property
     def caution(self) -> str | None:
@@ -182,8 +195,20 @@ class SolveResult(Value):
         """Branchings on LP solutions that the rule did not decide."""
         return sum(getattr(self, counter) for counter in FALLBACKS)
 
-    def cost(self, kind: Cost) -> float:
-        """Return the cost of this solve, not negative, lower is better."""
+    def cost(self, kind: Cost, best: float | None = None, limit_s: float | None = None) -> float:
+        """Return the cost of this solve, not negative, lower is better.
+
+        Costs by the objective are relative to the `best` known, by default this solve's own. Their integral goes on to
+        the time limit, if there is one, unless the solve was `finished`, and after that the gap is 0.
+        """
+        best = self.primal_bound if best is None else best
+        if kind == "objective":
+            proven_none = self.finished and self.primal_bound is None
+            gap = 0.0 if proven_none else primal_gap(self.primal_bound, best, self.maximise)
+            return 1.0 / max(1.0 - gap, 1.0 / LARGEST_OBJECTIVE)
+        if kind == "primal_integral":
+            end_s = limit_s if limit_s and not self.finished else self.cpu_s
+            return primal_integral(self.incumbents or (), best, end_s, self.maximise)
         return float(getattr(self, "cpu_s" if kind == "time" else kind))
 
 
@@ -200,9 +225,26 @@ def disagree(a: SolveResult, b: SolveResult) -> bool:
     return abs(a.primal_bound - b.primal_bound) > TOLERANCE * scale
 
 
+def best_known(
+    results: Iterable[SolveResult | None], before: Mapping[str, float] | None = None
+) -> dict[str, float]:
+    """Return the best objective of each instance, by its `key`, what was known `before` included.
+
+    Solves with a `violation` count for nothing.
+    """
+    objectives = dict(before or {})
+    for result in results:
+        if result is not None and result.primal_bound is not None and result.violation is None:
+            better = max if result.maximise else min
+            objectives[result.key] = better(
+                objectives.get(result.key, result.primal_bound), result.primal_bound
+            )
+    return objectives
+
+
 def cautions(results: Iterable[SolveResult]) -> tuple[str, ...]:
     """Return a sentence per instance with a best solution that has a `violation`."""
-    sentences = {result.digest or result.instance: result.caution for result in results if result.caution}
+    sentences = {result.key: result.caution for result in results if result.caution}
     return tuple(sentences.values())
 
 
@@ -211,7 +253,7 @@ def contradictions(results: Iterable[SolveResult]) -> tuple[str, ...]:
     solves, sentences = list(results), dict[str, str]()
     for result, sentence in zip(solves, refuted(solves, [True] * len(solves)), strict=True):
         if sentence is not None:
-            sentences.setdefault(result.digest or result.instance, sentence)
+            sentences.setdefault(result.key, sentence)
     return tuple(sentences.values())
 
 
@@ -220,10 +262,10 @@ def refuted(results: Sequence[SolveResult | None], trusted: Sequence[bool]) -> l
     proven: dict[str, SolveResult] = {}
     for result, certain in zip(results, trusted, strict=True):
         if certain and result is not None and result.proven:
-            proven.setdefault(result.digest or result.instance, result)
+            proven.setdefault(result.key, result)
     sentences: list[str | None] = [None] * len(results)
     for position, b in enumerate(results):
-        a = None if b is None else proven.get(b.digest or b.instance)
+        a = None if b is None else proven.get(b.key)
         if a is not None and b is not None and disagree(a, b):
             ends = (f"{solve.method} ended {solve.status} with {solve.primal_bound}" for solve in (a, b))
             sentences[position] = f"{a.instance}: {', '.join(ends)}."
@@ -293,11 +335,13 @@ def optimize(model: pyscipopt.Model, doing: str) -> None:
 class RootClock(pyscipopt.Eventhdlr):  # type: ignore[misc]
     """Measures `root_s`, this thread's CPU seconds up to the last LP before the first branching; None without an LP.
 
-    The LPs that are solved again after RPB tightened bounds at the root are left out.
+    The LPs that are solved again after RPB tightened bounds at the root are left out. Beside that it keeps the
+    `incumbents` of a `SolveResult`.
     """
 
     model: pyscipopt.Model
     root_s: float | None = None
+    incumbents: list[tuple[float, float]]
     _began_s = 0.0
     _listens = False
 
@@ -315,20 +359,39 @@ class RootClock(pyscipopt.Eventhdlr):  # type: ignore[misc]
             clock.model = None
 
     def eventinit(self) -> None:
-        """Start the clock, after rules were compiled, and listen to solved LPs."""
+        """Start the clock, after rules were compiled, and listen to solved LPs and better solutions."""
         self._began_s = time.thread_time()
+        self.incumbents = list[tuple[float, float]]()
+        if self.model.getNSols():  # which the user gave
+            self._enter_incumbent()
+        self.model.catchEvent(_BETTER, self)
         self.model.catchEvent(_LP_SOLVED, self)
         self._listens = True
 
     def eventexit(self) -> None:
         """Stop listening."""
+        self.model.dropEvent(_BETTER, self)
+        self._end_root()
+
+    def eventexec(self, event: pyscipopt.scip.Event) -> None:
+        """Enter a better solution; at an LP read the clock, or stop listening once a branching rule was called."""
+        if event.getType() == _BETTER:
+            self._enter_incumbent()
+        elif total(self.model, "SCIPbranchruleGetNLPCalls", ctypes.c_longlong):
+            self._end_root()
+        else:
+            self.root_s = time.thread_time() - self._began_s
+
+    def _end_root(self) -> None:
         if self._listens:
             self.model.dropEvent(_LP_SOLVED, self)
             self._listens = False
 
-    def eventexec(self, event: object) -> None:
-        """Read the clock, or stop listening once a branching rule was called."""
-        if total(self.model, "SCIPbranchruleGetNLPCalls", ctypes.c_longlong):
-            self.eventexit()
-        else:
-            self.root_s = time.thread_time() - self._began_s
+    def _enter_incumbent(self) -> None:
+        second = round(time.thread_time() - self._began_s, 4)
+        objective = self.model.getSolObjVal(
+            self.model.getBestSol()
+        )  # the primal bound follows after the event
+        if self.incumbents and second < self.incumbents[-1][0] + TICK_S:
+            second, _ = self.incumbents.pop()
+        self.incumbents.append((second, objective))
