@@ -1,9 +1,14 @@
 /*
- * A branching rule for SCIP 8 to 10, written by BiFE @VERSION@.
+ * A plugin for SCIP 8 to 10, written by BiFE @VERSION@.
  *
+//? if RULE
  * Rule:  @RULE_NAME@
  * Hash:  @SHA@
  * Reads: @READS@ features@MEASURED@
+//? endif
+//? if ROWS
+ * Rows on demand: @ROWS@
+//? endif
  *
  * Compile, where $SCIP is the folder SCIP is installed in:
  *
@@ -13,14 +18,20 @@
  *
  *    SCIP_RETCODE SCIPincludeBranchruleBife(SCIP* scip);      (extern "C" in C++)
  *
- * Or make a program of it, SCIP's own command line with this rule in charge of branching:
+ * Or make a program of it, SCIP's own command line with this plugin:
  *
  *    cc -std=c99 -O2 -DBIFE_MAIN -ffp-contract=off -I$SCIP/include rule.c -o scip-with-rule -L$SCIP/lib
  *       -Wl,-rpath,$SCIP/lib -lscip -lm
  *
- * Without SCIP's headers, add -DBIFE_NO_SCIP_HEADERS. Two rules in one program need names of their own, such as
+ * Without SCIP's headers, add -DBIFE_NO_SCIP_HEADERS. Two plugins in one program need names of their own, such as
  * -DBIFE_NAME='"bife_2"' -DBIFE_INCLUDE=SCIPincludeBranchruleBife2; what compiles this file must not use -ffast-math.
  *
+//? if ROWS
+ * In the first round of presolving, which must not be off, rows of these classes (docs/how-to/configuration.md of BiFE)
+ * are taken out of the first LP; SCIP adds those that an LP solution violates.
+ *
+//? endif
+//? if RULE
  * The rule is asked at every node whose LP solution is branched on, and the candidate with the highest score is branched
  * on, the first of several. SCIP's next branching rule takes over where no score is above minus infinity, or where there
  * is no memory for the features. With the guard, which is on unless
@@ -31,10 +42,14 @@
  * 0 is no budget, and with branching/bife/budgetreturns = FALSE it never branches again once it was over. Copies of SCIP
  * (sub-MIPs, concurrent solvers, decompositions) do not get the rule.
  *
+//? endif
  * What is not the rule is part of BiFE (SPDX-License-Identifier: Apache-2.0, https://www.apache.org/licenses/LICENSE-2.0),
- * whose docs/reference/features.md says what each feature means. The rule is its author's:
+ * whose docs/reference/features.md says what each feature means.
+//? if RULE
+ * The rule is its author's:
  *
  * @SOURCE@
+//? endif
  */
 
 #if defined(__STRICT_ANSI__) && !defined(_POSIX_C_SOURCE)
@@ -65,27 +80,66 @@
 extern "C" {
 #endif
 typedef struct Scip SCIP;
+typedef struct SCIP_Var SCIP_VAR;
+//? if RULE
 typedef struct SCIP_Branchrule SCIP_BRANCHRULE;
 typedef struct SCIP_BranchruleData SCIP_BRANCHRULEDATA;
-typedef struct SCIP_Var SCIP_VAR;
 typedef struct SCIP_Col SCIP_COL;
 typedef struct SCIP_Row SCIP_ROW;
 typedef struct SCIP_Sol SCIP_SOL;
 typedef struct SCIP_Node SCIP_NODE;
 typedef struct SCIP_Param SCIP_PARAM;
-typedef double SCIP_Real;
-typedef unsigned int SCIP_Bool;
-typedef long long SCIP_Longint;
-typedef int SCIP_RETCODE;
-typedef int SCIP_RESULT;
 typedef int SCIP_LPSOLSTAT;
 typedef int SCIP_BRANCHDIR;
+typedef long long SCIP_Longint;
+//? endif
+typedef double SCIP_Real;
+typedef unsigned int SCIP_Bool;
+typedef int SCIP_RETCODE;
+typedef int SCIP_RESULT;
 enum { SCIP_INVALIDDATA = -9, SCIP_NOMEMORY = -1, SCIP_OKAY = 1 };
 enum { SCIP_DIDNOTRUN = 1, SCIP_BRANCHED = 13 };
+//? if RULE
 enum { SCIP_LPSOLSTAT_OPTIMAL = 1, SCIP_LPSOLSTAT_UNBOUNDEDRAY = 3 };
 enum { SCIP_BRANCHDIR_DOWNWARDS = 0, SCIP_BRANCHDIR_UPWARDS = 1 };
+//? endif
 #define FALSE 0
+#define TRUE 1
 #define SCIP_CALL(x) do { SCIP_RETCODE code_ = (x); if( code_ != SCIP_OKAY ) return code_; } while( 0 )
+SCIP_Real SCIPinfinity(SCIP*);
+int SCIPgetNRuns(SCIP*);
+//? if ROWS
+typedef struct SCIP_Cons SCIP_CONS;
+typedef struct SCIP_Conshdlr SCIP_CONSHDLR;
+typedef struct SCIP_Presol SCIP_PRESOL;
+typedef struct SCIP_PresolData SCIP_PRESOLDATA;
+typedef unsigned int SCIP_PRESOLTIMING;
+enum { SCIP_PRESOLTIMING_FAST = 4 };
+#define SCIP_DECL_PRESOLEXEC(x) SCIP_RETCODE x(SCIP* scip, SCIP_PRESOL* presol, int nrounds, \
+   SCIP_PRESOLTIMING presoltiming, int nnewfixedvars, int nnewaggrvars, int nnewchgvartypes, int nnewchgbds, \
+   int nnewholes, int nnewdelconss, int nnewaddconss, int nnewupgdconss, int nnewchgcoefs, int nnewchgsides, \
+   int* nfixedvars, int* naggrvars, int* nchgvartypes, int* nchgbds, int* naddholes, int* ndelconss, int* naddconss, \
+   int* nupgdconss, int* nchgcoefs, int* nchgsides, SCIP_RESULT* result)
+SCIP_RETCODE SCIPincludePresolBasic(SCIP*, SCIP_PRESOL**, const char*, const char*, int, int, SCIP_PRESOLTIMING,
+   SCIP_DECL_PRESOLEXEC((*)), SCIP_PRESOLDATA*);
+SCIP_PRESOL* SCIPfindPresol(SCIP*, const char*);
+int SCIPgetNConss(SCIP*);
+SCIP_CONS** SCIPgetConss(SCIP*);
+int SCIPgetNVars(SCIP*);
+const char* SCIPconsGetName(SCIP_CONS*);
+SCIP_CONSHDLR* SCIPconsGetHdlr(SCIP_CONS*);
+const char* SCIPconshdlrGetName(SCIP_CONSHDLR*);
+SCIP_RETCODE SCIPgetConsNVars(SCIP*, SCIP_CONS*, int*, SCIP_Bool*);
+SCIP_RETCODE SCIPgetConsVars(SCIP*, SCIP_CONS*, SCIP_VAR**, int, SCIP_Bool*);
+SCIP_RETCODE SCIPgetConsVals(SCIP*, SCIP_CONS*, SCIP_Real*, int, SCIP_Bool*);
+SCIP_Real SCIPconsGetLhs(SCIP*, SCIP_CONS*, SCIP_Bool*);
+SCIP_Real SCIPconsGetRhs(SCIP*, SCIP_CONS*, SCIP_Bool*);
+SCIP_RETCODE SCIPsetConsInitial(SCIP*, SCIP_CONS*, SCIP_Bool);
+SCIP_RETCODE SCIPsetConsRemovable(SCIP*, SCIP_CONS*, SCIP_Bool);
+SCIP_Bool SCIPvarIsBinary(SCIP_VAR*);
+SCIP_Bool SCIPvarIsIntegral(SCIP_VAR*);
+//? endif
+//? if RULE
 SCIP_RETCODE SCIPincludeBranchruleBasic(SCIP*, SCIP_BRANCHRULE**, const char*, const char*, int, int, SCIP_Real,
    SCIP_BRANCHRULEDATA*);
 SCIP_RETCODE SCIPsetBranchruleExecLp(SCIP*, SCIP_BRANCHRULE*,
@@ -113,8 +167,6 @@ SCIP_Longint SCIPgetNStrongbranchLPIterations(SCIP*);
 SCIP_Longint SCIPgetNDualResolveLPIterations(SCIP*);
 SCIP_Longint SCIPgetNDualResolveLPs(SCIP*);
 int SCIPgetNPrioLPBranchCands(SCIP*);
-int SCIPgetNRuns(SCIP*);
-SCIP_Real SCIPinfinity(SCIP*);
 SCIP_Real SCIPepsilon(SCIP*);
 SCIP_Real SCIPfeasFrac(SCIP*, SCIP_Real);
 SCIP_Real SCIPgetRowActivity(SCIP*, SCIP_ROW*);
@@ -137,6 +189,7 @@ SCIP_Real SCIProwGetNorm(SCIP_ROW*);
 SCIP_Real SCIProwGetLhs(SCIP_ROW*);
 SCIP_Real SCIProwGetRhs(SCIP_ROW*);
 SCIP_Real SCIProwGetDualsol(SCIP_ROW*);
+//? endif
 #ifdef BIFE_MAIN
 SCIP_RETCODE SCIPcreate(SCIP**);
 SCIP_RETCODE SCIPfree(SCIP**);
@@ -148,19 +201,179 @@ SCIP_RETCODE SCIPprocessShellArguments(SCIP*, int, char**, const char*);
 #endif
 #endif
 
-/* Names of the plugin and of what includes it: a program that links two rules renames those of one. */
+/* Names of the plugin and of what includes it: a program that links two plugins renames those of one. */
 #ifndef BIFE_NAME
 #define BIFE_NAME "bife"
 #endif
 #ifndef BIFE_INCLUDE
 #define BIFE_INCLUDE SCIPincludeBranchruleBife
 #endif
+//? if RULE
 #define RULE_PRIORITY 536870911  /* the highest there is; other branching rules run where this one gives no answer */
+//? endif
 
 #ifdef __cplusplus
 extern "C"
 #endif
 SCIP_RETCODE BIFE_INCLUDE(SCIP* scip);
+
+//? if ROWS
+/* --- Rows on demand. --- */
+
+static const char* const rows_on_demand[] = {@CLASSES@};
+
+enum { LONGEST_NAME = 1024 };
+
+static void append(char* text, const char* part, int length)
+{
+   const size_t used = strlen(text);
+   if( used + (size_t)length < LONGEST_NAME )
+   {
+      memcpy(text + used, part, (size_t)length);
+      text[used + (size_t)length] = '\0';
+   }
+}
+
+static void append_word(char* text, const char* word)
+{
+   append(text, word, (int)strlen(word));
+   append(text, "_", 1);
+}
+
+/* Appends the variables whose coefficients, times `sign`, are positive. */
+static void append_side(char* text, SCIP_VAR** variables, const SCIP_Real* values, int n, double sign)
+{
+   static const char* const words[3][3] = {{"b", "2b", "nb"}, {"i", "2i", "ni"}, {"c", "2c", "nc"}};
+   int counts[3] = {0, 0, 0};
+   int weighted = 0;
+   double first = 0.0;
+   for( int k = 0; k < n; ++k )
+   {
+      if( sign * values[k] <= 0.0 )
+         continue;
+      if( first == 0.0 )
+         first = values[k];
+      weighted |= values[k] != first;
+      ++counts[SCIPvarIsBinary(variables[k]) ? 0 : SCIPvarIsIntegral(variables[k]) ? 1 : 2];
+   }
+   for( int kind = 0; kind < 3; ++kind )
+      if( counts[kind] > 0 )
+         append_word(text, words[kind][counts[kind] > 2 ? 2 : counts[kind] - 1]);
+   if( weighted )
+      append_word(text, "weighted");
+}
+
+static int is_letter(char c)
+{
+   return ('A' <= c && c <= 'Z') || ('a' <= c && c <= 'z');
+}
+
+/* Writes the class of a row. */
+static void name_class(SCIP* scip, SCIP_CONS* row, SCIP_VAR** variables, const SCIP_Real* values, int n, double low,
+   double high, char* text)
+{
+   const int lower = low > -SCIPinfinity(scip);
+   const int upper = high < SCIPinfinity(scip);
+   const char* stem = SCIPconsGetName(row);
+   const char* sense = lower && upper ? "range_" : "le_";
+   double sign = lower && !upper ? -1.0 : 1.0;
+   double side;
+   int letters = 0;
+   int turned = 1;
+   text[0] = '\0';
+   append(text, "rows/", 5);
+   while( *stem != '\0' && !is_letter(*stem) )
+      ++stem;
+   while( is_letter(stem[letters]) )
+      ++letters;
+   if( letters >= 2 )
+   {
+      append(text, stem, letters);
+      append(text, "/", 1);
+   }
+   for( int k = 0; k < n; ++k )
+      if( sign * values[k] > 0.0 )
+         turned = 0;
+   if( turned )
+      sign = -sign;
+   if( turned && !(lower && upper) )
+      sense = "ge_";
+   side = sign * (upper ? high : low);
+   append_side(text, variables, values, n, sign);
+   for( int k = 0; k < n; ++k )
+   {
+      if( sign * values[k] < 0.0 )
+      {
+         append_word(text, "minus");
+         append_side(text, variables, values, n, -sign);
+         break;
+      }
+   }
+   append(text, sense, (int)strlen(sense));
+   append(text, side > 0.0 ? "pos" : side < 0.0 ? "neg" : "0", side == 0.0 ? 1 : 3);
+}
+
+static SCIP_RETCODE put_if_on_demand(SCIP* scip, SCIP_CONS* row, SCIP_VAR** variables, SCIP_Real* values, int room)
+{
+   static const char* const handlers[] = {"linear", "setppc", "logicor", "knapsack", "varbound"};
+   const char* handler = SCIPconshdlrGetName(SCIPconsGetHdlr(row));
+   char name[LONGEST_NAME];
+   SCIP_Bool success = FALSE;
+   int linear = 0;
+   int n = 0;
+   double low;
+   double high;
+   for( size_t h = 0; h < sizeof(handlers) / sizeof(handlers[0]); ++h )
+      linear |= strcmp(handler, handlers[h]) == 0;
+   if( !linear )
+      return SCIP_OKAY;
+   SCIP_CALL( SCIPgetConsNVars(scip, row, &n, &success) );
+   low = SCIPconsGetLhs(scip, row, &success);
+   high = SCIPconsGetRhs(scip, row, &success);
+   if( n == 0 || n > room || low == high || (low <= -SCIPinfinity(scip) && high >= SCIPinfinity(scip)) )
+      return SCIP_OKAY;
+   SCIP_CALL( SCIPgetConsVars(scip, row, variables, room, &success) );
+   SCIP_CALL( SCIPgetConsVals(scip, row, values, room, &success) );
+   name_class(scip, row, variables, values, n, low, high, name);
+   for( size_t k = 0; k < sizeof(rows_on_demand) / sizeof(rows_on_demand[0]); ++k )
+   {
+      if( strcmp(name, rows_on_demand[k]) == 0 )
+      {
+         SCIP_CALL( SCIPsetConsInitial(scip, row, FALSE) );
+         SCIP_CALL( SCIPsetConsRemovable(scip, row, TRUE) );
+      }
+   }
+   return SCIP_OKAY;
+}
+
+/* Runs before all other presolvers; after a restart the rows are as the solve left them. */
+static SCIP_DECL_PRESOLEXEC(put_rows_on_demand)
+{
+   const int room = SCIPgetNVars(scip) + 1;
+   const int n = nrounds == 0 && SCIPgetNRuns(scip) <= 1 ? SCIPgetNConss(scip) : 0;
+   SCIP_CONS** rows = SCIPgetConss(scip);
+   SCIP_VAR** variables = (SCIP_VAR**)malloc((size_t)room * sizeof(SCIP_VAR*));
+   SCIP_Real* values = (SCIP_Real*)malloc((size_t)room * sizeof(SCIP_Real));
+   SCIP_RETCODE code = variables == NULL || values == NULL ? SCIP_NOMEMORY : SCIP_OKAY;
+   for( int k = 0; k < n && code == SCIP_OKAY; ++k )
+      code = put_if_on_demand(scip, rows[k], variables, values, room);
+   free(variables);
+   free(values);
+   *result = SCIP_DIDNOTRUN;
+   return code;
+}
+
+static SCIP_RETCODE include_rows(SCIP* scip)
+{
+   SCIP_PRESOL* presolver = NULL;
+   if( SCIPfindPresol(scip, BIFE_NAME "_rows") != NULL )
+      return SCIP_INVALIDDATA;
+   return SCIPincludePresolBasic(scip, &presolver, BIFE_NAME "_rows", "puts rows on demand", 500000000, 1,
+      SCIP_PRESOLTIMING_FAST, put_rows_on_demand, NULL);
+}
+
+//? endif
+//? if RULE
 
 /* --- The rule: a score for one candidate from its features. --- */
 
@@ -957,11 +1170,7 @@ static SCIP_RETCODE free_rule(SCIP* scip, SCIP_BRANCHRULE* branchrule)
    return SCIP_OKAY;
 }
 
-/** Includes the branching rule in SCIP, once, after SCIP's default plugins and before the solve. */
-#ifdef __GNUC__
-__attribute__((visibility("default")))
-#endif
-SCIP_RETCODE BIFE_INCLUDE(SCIP* scip)
+static SCIP_RETCODE include_rule(SCIP* scip)
 {
    SCIP_BRANCHRULEDATA* data = NULL;
    SCIP_BRANCHRULE* branchrule = NULL;
@@ -998,8 +1207,24 @@ SCIP_RETCODE BIFE_INCLUDE(SCIP* scip)
    return SCIP_OKAY;
 }
 
+//? endif
+/** Includes the plugin in SCIP, once, after SCIP's default plugins and before the solve. */
+#ifdef __GNUC__
+__attribute__((visibility("default")))
+#endif
+SCIP_RETCODE BIFE_INCLUDE(SCIP* scip)
+{
+//? if RULE
+   SCIP_CALL( include_rule(scip) );
+//? endif
+//? if ROWS
+   SCIP_CALL( include_rows(scip) );
+//? endif
+   return SCIP_OKAY;
+}
+
 #ifdef BIFE_MAIN
-/* SCIP's command line with this rule in charge of branching. */
+/* SCIP's command line with this plugin. */
 int main(int argc, char** argv)
 {
    SCIP* scip = NULL;

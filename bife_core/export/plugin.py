@@ -1,4 +1,4 @@
-"""A rule as one C file: a branching-rule plugin for SCIP 8 to 10 with just the features that the rule reads.
+"""A rule and rows on demand as one C file: a plugin for SCIP 8 to 10 with just the features that the rule reads.
 
 `plugin.c` is a template of Jinja, with statements after ``//?`` and values as ``@NAME@``: what is kept between
 branchings, as by `bife_core.solver.scip.compiled`, and the guard. Formulas and the rule are made from their Python.
@@ -12,11 +12,14 @@ from typing import Any, Final
 
 from jinja2 import Environment, PackageLoader
 
+from bife_core.base.errors import RuleError
 from bife_core.export.writing import feature_constant, formula_in_c, number, rule_in_c
 from bife_core.language.features import FEATURES, GROUPS, columns, groups_of, members_of, rows
 from bife_core.language.features.feature import Call
 from bife_core.language.rules import Rejection, check_source
-from bife_core.solver.methods.references import AnyReference, registered_tags, rule_method
+from bife_core.solver.methods.base import Method
+from bife_core.solver.methods.configuration import Configuration
+from bife_core.solver.methods.references import AnyReference, load_method, registered_tags, rule_method
 from bife_core.solver.scip.branching import Guard
 from bife_core.solver.scip.solve import versions
 
@@ -49,13 +52,39 @@ _IN_C: Final = {
 def export_c(ref: AnyReference) -> str:
     """Return the C99 file of a rule, as `load_method` takes it, or raise `RuleError`; its budget becomes a default.
 
+    Of a configuration it has the rule, if one branches, and the rows on demand; its settings are not in it.
+
     Examples
     --------
     >>> "SCIPincludeBranchruleBife" in export_c("paper_ca")
     True
     """
+    method = load_method(ref)
+    text: dict[str, Any] = {"VERSION": versions()["bife"]}
+    whole = method if isinstance(method, Configuration) else Configuration(branching=method)
+    if (on_demand := whole.on_demand) and whole.params.get("presolving/maxrounds") == 0:
+        raise RuleError(
+            f"{method.name} has no presolving, in whose first round a plugin puts rows on demand; solve with it in "
+            "Python, or export it without them."
+        )
+    if on_demand:
+        text |= {"ROWS": ", ".join(on_demand), "CLASSES": ", ".join(map(_c_string, on_demand))}
+    if not on_demand or not whole.by_scip:
+        text |= _rule(whole.branching, registered_tags(ref).get("solver"))
+    template = Environment(
+        loader=PackageLoader("bife_core", "export"),
+        line_statement_prefix="//?",
+        variable_start_string="@",
+        variable_end_string="@",
+        keep_trailing_newline=True,
+    ).get_template("plugin.c")
+    return re.sub(r"\n{3,}", "\n\n", template.render(text))
+
+
+def _rule(ref: Method, solver: str | None) -> dict[str, Any]:
+    """Return what the template needs for a rule, which was measured under a `solver`."""
     method = rule_method(ref)
-    name, rule, solver = method.name, check_source(method.source), registered_tags(ref).get("solver")
+    name, rule = method.name, check_source(method.source)
     assert not isinstance(rule, Rejection)
     features = rule.features
     conditions = _conditions(features)
@@ -65,7 +94,6 @@ def export_c(ref: AnyReference) -> str:
     structure = [feature.name for feature in members_of(columns.STRUCTURE)]
     guard = Guard()
     text: dict[str, Any] = {
-        "VERSION": versions()["bife"],
         "RULE_NAME": _commented(name),
         "SHA": rule.sha,
         "READS": len(features),
@@ -105,18 +133,10 @@ def export_c(ref: AnyReference) -> str:
         inputs = map(_input_in_c, named[name].calls)
         return f"   {getattr(named[name].formula, '__name__', '')}({', '.join([*inputs, out])});"
 
-    template = Environment(
-        loader=PackageLoader("bife_core", "export"),
-        line_statement_prefix="//?",
-        variable_start_string="@",
-        variable_end_string="@",
-        keep_trailing_newline=True,
-    ).get_template("plugin.c")
     for cost in ("solve", "candidate"):
         computed = [name for name, group in named.items() if group.formula and group.cost == cost]
         text[cost] = [name for name in computed if name in conditions]
-    text |= {"write": write, "compute": compute} | dict.fromkeys(conditions, True)
-    return re.sub(r"\n{3,}", "\n\n", template.render(text))
+    return text | {"write": write, "compute": compute} | dict.fromkeys(conditions, True)
 
 
 def _declaration(call: Call) -> str:

@@ -35,8 +35,14 @@ STARTS: Final[tuple[Choices, ...]] = (
 )
 """What is tried first; `WITH_EVERY_METHOD` with each that may branch, the others with the best one by then."""
 
-LEAN: Final[Choices] = {"separating": "fast", "heuristics": "off", "presolving/maxrestarts": "0"}
-"""What each large class of rows is tried on demand with: rounds of cuts and restarts solve the LP again and again."""
+LEAN: Final[tuple[Choices, ...]] = (
+    {"separating/aggregation/maxtriesroot": "50", "separating/aggregation/maxfailsroot": "10"},
+    {"separating": "fast"},
+)
+"""What large classes of rows are tried on demand with, beside `_QUIET`; the first with each, the others with one."""
+
+_QUIET: Final[Choices] = {"heuristics": "off", "presolving/maxrestarts": "0"}
+"""Without what solves the LP again and again, which rows on demand make longer."""
 
 WITH_EVERY_METHOD: Final[tuple[Choices, ...]] = (STARTS[0], {})
 
@@ -217,8 +223,9 @@ def _first(starts: Sequence[Choices], space: Space) -> list[Choices]:
         )
     ]
     classes = [row.name for row in space.rows if row.group == ROWS]
-    by_pscost = {BRANCHING: "pscost"} if "pscost" in space.methods else {}
-    lean: list[Choices] = [{**LEAN, **by_pscost, name: ON_DEMAND} for name in classes]
+    quiet = _QUIET | ({BRANCHING: "pscost"} if "pscost" in space.methods else {})
+    largest = [{**quiet, **settings, name: ON_DEMAND} for name in classes[:1] for settings in LEAN]
+    others = [{**quiet, **LEAN[0], name: ON_DEMAND} for name in classes[1:]]
     alone: list[Choices] = [{name: ON_DEMAND} for name in classes]
     first = len(methods)
-    return [*starts, *lean[:1], *further[:first], *lean[1:], *further[first:], *alone]
+    return [*starts, *largest, *further[:first], *others, *further[first:], *alone]

@@ -7,6 +7,7 @@ import pyscipopt
 
 from bench.export import build
 from bife_core.export import INCLUDE_FUNCTION, export_c
+from bife_core.solver.methods.references import load_method
 from bife_core.solver.scip.libscip import check, scip_address
 from bife_core.solver.scip.reader import read_model
 from bife_core.solver.scip.solve import SolveSettings, apply
@@ -30,13 +31,15 @@ def include(code, model):
 
 def exported(reference, folder):
     """Return what attaches an exported rule to a model, without a guard."""
-    source = folder / f"{Path(reference).stem}.c"
+    method = load_method(reference)
+    source = folder / f"{Path(method.name).stem}_{method.identity[:8]}.c"
     source.write_text(export_c(reference), encoding="utf-8")
     code = load(source)
 
     def attach(model):
         include(code, model)
-        model.setParam("branching/bife/maxshare", 0.0)
+        if "branching/bife/maxshare" in model.getParams():
+            model.setParam("branching/bife/maxshare", 0.0)
 
     return attach
 

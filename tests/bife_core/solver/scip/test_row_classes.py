@@ -12,6 +12,7 @@ from bife_core.solver.scip.row_classes import Rows, put_on_demand
 from bife_core.solver.scip.settings import SolverConfig
 from bife_core.tuning.large_classes import large_classes
 from bife_core.tuning.space import ROWS, Space, choices_text
+from tests.support.instances import locations
 
 LINK = "rows/link/c_minus_b_le_0"
 
@@ -71,19 +72,6 @@ def test_a_row_has_its_class_however_it_is_turned(rows, name):
 def test_an_equation_and_a_free_row_have_none():
     both = {"x": 1, "y": 1}
     assert classes_of(("demand", both, 1, 1), ("free", both, -1e30, None)) == {}
-
-
-def locations(size=6):
-    """A small facility location, whose links are the rows that matter."""
-    model = pyscipopt.Model()
-    model.hideOutput()
-    opened = [model.addVar(f"y{j}", vtype="B", obj=7 + 3 * (j % 4)) for j in range(size)]
-    for i in range(3 * size):
-        share = [model.addVar(f"x{i}_{j}", lb=0, ub=1, obj=1 + (i * j + i + 3 * j) % 11) for j in range(size)]
-        model.addCons(pyscipopt.quicksum(share) == 1, name=f"demand_{i}")
-        for j in range(size):
-            model.addCons(share[j] - opened[j] <= 0, name=f"link_{i}_{j}")
-    return model
 
 
 def first_lp_rows(model):
