@@ -21,6 +21,7 @@ from bife_core.solver.methods.base import Method
 from bife_core.solver.methods.configuration import Configuration
 from bife_core.solver.methods.references import AnyReference, load_method, registered_tags, rule_method
 from bife_core.solver.scip.branching import Guard
+from bife_core.solver.scip.row_classes import with_unnamed
 from bife_core.solver.scip.solve import versions
 
 INCLUDE_FUNCTION: Final = "SCIPincludeBranchruleBife"
@@ -68,7 +69,7 @@ def export_c(ref: AnyReference) -> str:
             "Python, or export it without them."
         )
     if on_demand:
-        text |= {"ROWS": ", ".join(on_demand), "CLASSES": ", ".join(map(_c_string, on_demand))}
+        text |= {"ROWS": ", ".join(on_demand), "CLASSES": ", ".join(map(_c_string, with_unnamed(on_demand)))}
     if not on_demand or not whole.by_scip:
         text |= _rule(whole.branching, registered_tags(ref).get("solver"))
     template = Environment(

@@ -11,7 +11,7 @@ QUICK_AUCTIONS = replace(KNAPSACKS, name="combinatorial_auction")
 """Knapsacks that stand in for auctions, where a test is about what is done with instances."""
 
 
-def locations(size=6):
+def locations(size=6, link="link"):
     """A small facility location, whose links are the rows that matter."""
     model = pyscipopt.Model()
     model.hideOutput()
@@ -20,5 +20,5 @@ def locations(size=6):
         share = [model.addVar(f"x{i}_{j}", lb=0, ub=1, obj=1 + (i * j + i + 3 * j) % 11) for j in range(size)]
         model.addCons(pyscipopt.quicksum(share) == 1, name=f"demand_{i}")
         for j in range(size):
-            model.addCons(share[j] - opened[j] <= 0, name=f"link_{i}_{j}")
+            model.addCons(share[j] - opened[j] <= 0, name=f"{link}_{i}_{j}")
     return model

@@ -76,17 +76,30 @@ class Rows:
             self.examples[self._names[key]] = place
 
     def put_on_demand(self, classes: Collection[str]) -> int:
-        """Keep the rows of some classes out of the first LP, to be added where violated; return how many."""
+        """See `put_on_demand`."""
         from bife_core.solver.scip import native
 
+        classes = with_unnamed(classes)
         rows = (self._constraints.ctypes.data, len(self._constraints), self._keys.ctypes.data)
         chosen = [key for key, name in self._names.items() if name in classes]
         return sum(native.call("put_on_demand", self._scip, *rows, key) for key in chosen)
 
 
 def put_on_demand(model: pyscipopt.Model, classes: Collection[str]) -> int:
-    """Keep the rows of some classes out of a model's first LP, to be added where violated; return how many."""
+    """Keep rows of some classes, and those `with_unnamed`, out of a model's first LP; return how many.
+
+    SCIP adds a row where an LP solution violates it.
+    """
     return Rows(model).put_on_demand(classes)
+
+
+def with_unnamed(classes: Collection[str]) -> tuple[str, ...]:
+    """Return classes and those of the same form without a stem: a modelling layer may have lost the names.
+
+    >>> with_unnamed(["rows/link/c_minus_b_le_0"])
+    ('rows/link/c_minus_b_le_0', 'rows/c_minus_b_le_0')
+    """
+    return tuple(dict.fromkeys((*classes, *(f"{PREFIX}{name.rpartition('/')[2]}" for name in classes))))
 
 
 def class_name(key: int, row: str) -> str:

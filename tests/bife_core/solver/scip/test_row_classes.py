@@ -133,6 +133,11 @@ def test_a_configuration_with_rows_is_json_and_its_settings_say_what_they_lack(t
         Configuration(on_demand=("link",))
 
 
+def test_where_names_are_lost_the_form_counts():
+    for name, put in (("c", 108), ("", 108), ("other", 0)):
+        assert put_on_demand(locations(link=name), [LINK]) == put
+
+
 def test_a_model_without_such_rows_is_solved_with_a_warning():
     model = pyscipopt.Model()
     model.hideOutput()
