@@ -33,7 +33,7 @@ _PEERS: Final = (
     "Say what HiGHS and CP-SAT take on three of these instances, or of a family that --instances names, if they are "
     "installed: a minute and a half more at most."
 )
-_SHORT: Final = ["high.time_limit_s=15", "high.cost=time"]
+_SHORT: Final = ["high.time_limit_s=15"]
 
 
 def doctor(
@@ -179,7 +179,8 @@ def _instances(folder: Path, groups: str | None = None, output: Path = Path("doc
     # With three instances, two cores and `try_starts`, all ends within two minutes.
     config = resolve({"instances": str(folder), "groups": groups, "settings": _SHORT})
     runtime = Runtime()
-    goes, tuning = precheck(config, runtime), try_starts(config, runtime)
+    goes = precheck(config, runtime)
+    tuning = try_starts(goes.put_into(config), runtime)
     lines = (
         " ".join([f"{len(opened.usable)} can be used.", *opened.notes]),
         need.text,

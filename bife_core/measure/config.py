@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, Field, model_validator
 
 from bife_core.base.values import Positive, Value
 from bife_core.measure.low_measures import MEASURES, LowMeasure
@@ -33,6 +33,11 @@ class HighFidelityConfig(Value):
 
     instances: int = Field(20, ge=1, description="Design instances to solve.")
     cost: Cost = Field("time", description="What a solve costs.")
+    choose_cost: bool = Field(
+        True,
+        description="Whether cost and metric become the primal integral where no solve of SCIP ends and its dual bound "
+        "stands still; not where one of them is set.",
+    )
     time_limit_s: Positive = Field(60.0, description="CPU seconds one solve may take.")
     seed: Seed = Field(0, description="SCIP's randomisation seed, and that of the order of a race.")
     load_correction: bool = Field(
@@ -42,6 +47,11 @@ class HighFidelityConfig(Value):
     race: bool = Field(
         True, description="Whether a rule is eliminated once it is known to be worse than the worst elite."
     )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _set_cost_stays(cls, data: Any) -> Any:
+        return {"choose_cost": "cost" not in data} | data if isinstance(data, dict) else data
 
 
 def _all_different(values: tuple[float, ...]) -> tuple[float, ...]:

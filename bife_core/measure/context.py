@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from bife_core.base.values import Value
+from bife_core.base.wording import counted
 from bife_core.instances.base import Instance
 from bife_core.measure.config import HighFidelityConfig
 from bife_core.measure.solves import Solved, SolveJob, run_solves
@@ -55,6 +56,24 @@ def cost_of(
     if config.cost in {"nodes", "lp_iterations"} and not result.finished:
         return UNFINISHED_FACTOR * cost
     return cost
+
+
+def choose_cost(
+    config: HighFidelityConfig, results: Iterable[SolveResult | None]
+) -> tuple[HighFidelityConfig, str]:
+    """Return by what cost to compare methods, and a sentence why; one that is set stays, without a sentence.
+
+    `results` are of SCIP default settings.
+    """
+    solves = [result for result in results if result is not None]
+    if not (solves and config.choose_cost and config.cost == "time"):
+        return config, ""
+    ended = sum(solve.finished for solve in solves)
+    why = f"{ended} of {counted(len(solves), 'solve')} ended within {config.time_limit_s:g} CPU seconds"
+    if ended or not all(solve.stands_still for solve in solves):
+        return config, f"{why}: methods are compared by CPU time."
+    chosen = config.model_copy(update={"cost": "primal_integral", "choose_cost": False})
+    return chosen, f"{why}, and the dual bound stands still: methods are compared by the primal integral."
 
 
 def solve_each(

@@ -11,7 +11,7 @@ from bife_core.base.errors import SolverError
 from bife_core.base.stats import geometric_mean
 from bife_core.base.values import Value, seed_below
 from bife_core.instances.base import Instance
-from bife_core.measure.context import SolveContext, cost_of, solve_each
+from bife_core.measure.context import SolveContext, choose_cost, cost_of, solve_each
 from bife_core.measure.race import SETTINGS, MethodSolves
 from bife_core.measure.solves import Solved
 from bife_core.solver.methods.base import RPB, Method, ScipMethod
@@ -104,6 +104,10 @@ class TrialRace:
             self.notes.append(f"{kept}: SCIP's default settings take {each_s:.0f} CPU seconds on each.")
             self.instances = self.instances[:count]
         self.usual = [*(solve.result for solve in solved), *[None] * (len(self.instances) - len(solved))]
+        chosen, why = choose_cost(self.context.config, self.usual)
+        if chosen.cost != self.context.config.cost:
+            self.context = replace(self.context, config=chosen)
+            self.notes.append(why)
         self.objectives |= best_known(self.usual)
         self.costs = self._costs_of(self.usual)
         self.best = list(self.costs)

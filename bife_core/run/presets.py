@@ -83,6 +83,8 @@ def with_overrides(config: PipelineConfig, overrides: dict[str, Any]) -> Pipelin
     if isinstance(overrides.get("solver"), str | Path):  # by its name; a gap may be given beside it
         solver = SolverConfig.model_validate(overrides["solver"]).model_dump()
         overrides = {"solver": solver} | {name: overrides[name] for name in overrides if name != "solver"}
+    if not {"high.cost", "evaluation.metric"}.isdisjoint(overrides):
+        overrides = {"high.choose_cost": False, **overrides}
     for dotted, value in overrides.items():
         *path, last = str(dotted).split(".")
         node: Any = data

@@ -112,4 +112,4 @@ def ablate(
         facts = {"alone": without(group), "factor": ratio and ratio / before, "ratio": ratio, "note": note}
         steps.append(Step(group=group, settings=choices_text(parts[group]), **facts))
         before = ratio or before
-    return Ablation(steps=tuple(steps), instances=len(race.places), cost=context.config.cost)
+    return Ablation(steps=tuple(steps), instances=len(race.places), cost=race.context.config.cost)

@@ -161,7 +161,7 @@ def tune(
     tuning = Tuning(
         trials=(Trial(choices={}, raced=default),),
         instances=len(race.places),
-        cost=context.config.cost,
+        cost=race.context.config.cost,
         configuration=space.configuration({}),
         notes=tuple(race.notes),
     )

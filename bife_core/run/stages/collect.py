@@ -9,7 +9,7 @@ from typing import Final
 
 from bife_core.base.values import as_params, digest_of
 from bife_core.base.wording import counted
-from bife_core.measure.context import measure_reference
+from bife_core.measure.context import choose_cost, measure_reference
 from bife_core.measure.decisions.collection import CollectionSummary, collect_decisions
 from bife_core.run.config import PipelineConfig
 from bife_core.run.estimate import Estimate, estimate
@@ -38,7 +38,9 @@ def precheck(config: PipelineConfig, runtime: Runtime) -> Precheck:
     parts = {split: len(members) for split, members in of_folder.items()}
     cut_short, cores = not all(solve.finished for solve in solves), runtime.workers(config.runner).workers
     expected: Estimate = estimate(config, fmean(solve.cpu_s for solve in solves), cores, parts, cut_short)
-    return Precheck(sentence=f"{sentence} A run takes {expected.sentence}.", expected=expected)
+    high, why = choose_cost(config.high, solves)
+    sentences = filter(None, (sentence, why, f"A run takes {expected.sentence}."))
+    return Precheck(sentence=" ".join(sentences), cost=high.cost, expected=expected)
 
 
 def time_sentence(results: Sequence[SolveResult | None]) -> str:

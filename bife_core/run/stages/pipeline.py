@@ -53,7 +53,7 @@ def run(config: PipelineConfig, runtime: Runtime) -> PipelineResult:
     goes = runtime.conductor.step(
         "pre-check", "measure where SCIP's time goes", lambda: precheck(config, runtime)
     )
-    notes = runtime.noted((*hopeless, goes.sentence))
+    notes, config = runtime.noted((*hopeless, goes.sentence)), goes.put_into(config)
     if goes.expected is not None:
         runtime.observer.expect(goes.expected)
     tuned = (

@@ -10,6 +10,7 @@ from bife_core.measure.evaluation.choice import Choice
 from bife_core.measure.evaluation.comparison import statement
 from bife_core.measure.evaluation.summary import EvaluationSummary
 from bife_core.registry.evidence import Origin, RegisteredRule
+from bife_core.run.config import PipelineConfig
 from bife_core.run.estimate import Estimate
 from bife_core.run.observer import TrackedRun
 from bife_core.run.stages.runtime import InstanceSet
@@ -17,14 +18,27 @@ from bife_core.run.study import SearchOutcome
 from bife_core.search import Sample
 from bife_core.search.generators import Spending
 from bife_core.solver.methods.base import Method
+from bife_core.solver.scip.cost import Cost
 from bife_core.tuning.tuner import Tuning
 
 
 class Precheck(Value):
-    """Where SCIP's time goes, in a sentence, and how long a run takes; None if no instance could be solved."""
+    """Where SCIP's time goes, in a sentence, what methods are compared by, and how long a run takes.
+
+    It is None if no instance could be solved.
+    """
 
     sentence: str
+    cost: Cost | None = None
     expected: Estimate | None = None
+
+    def put_into(self, config: PipelineConfig) -> PipelineConfig:
+        """Return a configuration by whose cost methods are compared."""
+        if self.cost in (None, config.high.cost):
+            return config
+        high = config.high.model_copy(update={"cost": self.cost, "choose_cost": False})
+        evaluation = config.evaluation.model_copy(update={"metric": self.cost})
+        return config.model_copy(update={"high": high, "evaluation": evaluation})
 
 
 class CollectionResult(Value):

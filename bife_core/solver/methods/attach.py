@@ -171,7 +171,8 @@ def solve_model(
     iterations, strong = lp_iterations(model)
     best = best_of(model)
     primal = None if best is None else float(model.getPrimalbound())
-    dual = None if model.isInfinity(abs(model.getDualbound())) else float(model.getDualbound())
+    bounds = model.getDualbound(), model.getDualboundRoot()
+    dual, root = (None if model.isInfinity(abs(bound)) else float(bound) for bound in bounds)
     return SolveResult(
         instance=name,
         method=label,
@@ -186,6 +187,7 @@ def solve_model(
         gap=0.0 if status in PROVEN else relative_gap(primal, dual),
         primal_bound=primal,
         dual_bound=dual,
+        root_bound=root,
         maximise=model.getObjectiveSense() == "maximize",
         incumbents=None if clock is None else tuple(clock.incumbents),
         violation=None if best is None else violation_of(model, best),

@@ -48,6 +48,9 @@ RECORDED: Final = 4
 INTERRUPTED: Final = frozenset({"userinterrupt", "terminate"})
 """Statuses of a solve that a signal ended, which says nothing about the method."""
 
+STILL: Final = 0.1
+"""A dual bound that closes no more than this share of the gap between root and best solution stands still."""
+
 TOLERANCE: Final = 1e-5
 """Relative difference of optima that SCIP's tests allow (`check/check.awk`), since rows are met to within 1e-6 only."""
 
@@ -100,8 +103,8 @@ class SolveResult(Value):
         if the solve was not timed.
     gap : float
         Final gap, see `relative_gap`; 0 after a proof.
-    primal_bound, dual_bound : float or None
-        None if infinite.
+    primal_bound, dual_bound, root_bound : float or None
+        None if infinite; the last is the dual bound at the end of the root.
     maximise : bool
         Whether larger objectives are better.
     incumbents : tuple of (float, float), or None
@@ -143,6 +146,7 @@ class SolveResult(Value):
     gap: float
     primal_bound: float | None
     dual_bound: float | None
+    root_bound: float | None = None
     maximise: bool = False
     incumbents: tuple[tuple[float, float], ...] | None = None
     violation: str | None = None
@@ -189,6 +193,14 @@ class SolveResult(Value):
     def proven(self) -> bool:
         """Whether the solve ended with a proof whose optimum holds with its integers rounded."""
         return self.status in PROVEN and self.violation is None
+
+    @property
+    def stands_still(self) -> bool:
+        """Whether it ended at a limit and in more than half of its time closed little of the gap that the root left."""
+        root, dual, primal = self.root_bound, self.dual_bound, self.primal_bound
+        if self.finished or root is None or dual is None or 2.0 * (self.root_s or 0.0) > self.cpu_s:
+            return False
+        return primal is None or abs(dual - root) <= STILL * abs(primal - root)
 
     @property
     def fallbacks(self) -> int:

@@ -1,6 +1,8 @@
 """Where SCIP's time goes, in a sentence."""
 
-from bife_core.run.stages.collect import time_sentence
+from bife_core.measure.context import Reference
+from bife_core.run.presets import preset, with_overrides
+from bife_core.run.stages.collect import precheck, time_sentence
 from tests.support import measured
 
 
@@ -33,3 +35,28 @@ def test_ticks_of_scips_clock_are_no_shares():
 def test_without_a_solve_it_is_not_known():
     for results in ([None, None], [result(1.0)]):
         assert time_sentence(results).startswith("Where SCIP's time goes is not known: RPB has a result on ")
+
+
+def test_it_says_what_methods_are_compared_by(runtime, monkeypatch):
+    config = with_overrides(preset("quick"), {"instances.size": "tiny", "high.instances": 1})
+    goes = precheck(config, runtime)
+    assert (
+        " 1 of 1 solve ended within 60 CPU seconds: methods are compared by CPU time. A run takes"
+        in goes.sentence
+    )
+    assert goes.put_into(config) == config
+    stuck = measured.result(
+        status="timelimit", cpu_s=60.0, root_s=1.0, primal_bound=9.0, root_bound=1.0, dual_bound=1.0
+    )
+    monkeypatch.setattr(
+        "bife_core.run.stages.collect.measure_reference", lambda *_: Reference(results=(stuck,))
+    )
+    goes = precheck(config, runtime)
+    assert (
+        "0 of 1 solve ended within 60 CPU seconds, and the dual bound stands still: methods are"
+        in goes.sentence
+    )
+    assert goes.put_into(config).evaluation.metric == "primal_integral"
+    given = with_overrides(config, {"high.cost": "time"})
+    assert "compared" not in precheck(given, runtime).sentence
+    assert precheck(given, runtime).put_into(given) == given
