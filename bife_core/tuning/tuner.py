@@ -67,13 +67,17 @@ class Trial(Value):
 
 
 class Tuning(Value):
-    """All trials, of which the first is SCIP default settings, and the best of them as a configuration."""
+    """All trials, of which the first is SCIP default settings, and the best of them as a configuration.
+
+    `starts` is how many configurations were to be tried before others.
+    """
 
     trials: tuple[Trial, ...]
     instances: int
     cost: Cost
     configuration: Configuration
     notes: tuple[str, ...] = ()
+    starts: int = 0
 
     @property
     def best(self) -> Trial:
@@ -122,11 +126,21 @@ class Tuning(Value):
         if self.too_short:
             return f"Solves are too short to tune {where}: {words} of at most {LEAST[self.cost]:g}."
         if not self.best.choices:
-            return f"No better settings than SCIP's defaults were found {where}, by trying {tried}."
+            return f"No better settings than SCIP's defaults were found {where}, by trying {tried}.{self._longer}"
         return (
             f"With {choices_text(self.best.choices)} SCIP takes {self.best.raced.ratio:.3f} of its {words} {where}, "
             f"the best of {tried}{chance}."
         )
+
+    @property
+    def _longer(self) -> str:
+        tried, usual_s = len(self.trials) - 1, self.trials[0].raced.cpu_s
+        if tried >= self.starts:
+            return ""
+        each_s = self.tuned_s / tried if tried else usual_s / self.instances
+        every_s = self.starts * each_s
+        needed = f"{every_s + min(usual_s, every_s):.0f} CPU seconds in all, {each_s:.0f} each"
+        return f" To try all {self.starts} that come first takes about {needed}."
 
 
 def tune(
@@ -170,6 +184,7 @@ def tune(
     if proposer is not None:
         proposer.tell({}, 0.0)
     waiting = [*proposals, *((choices, "") for choices in _first(starts, space))]
+    tuning = tuning.model_copy(update={"starts": len(waiting)})
     seen: list[Choices] = [{}]
 
     def hopeless(choices: Choices) -> bool:

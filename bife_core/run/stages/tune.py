@@ -11,7 +11,9 @@ from bife_core.base.files import write_whole
 from bife_core.base.values import as_params, digest_of
 from bife_core.base.wording import counted
 from bife_core.instances.base import Instance
-from bife_core.run.config import PipelineConfig
+from bife_core.measure.evaluation.comparison import change_text, evidence_text
+from bife_core.measure.evaluation.summary import EvaluationSummary, evaluate
+from bife_core.run.config import EvaluationConfig, PipelineConfig
 from bife_core.run.stages.collect import PRECHECKED
 from bife_core.run.stages.records import TUNING, Record
 from bife_core.run.stages.results import TuningResult
@@ -105,7 +107,36 @@ def tune(
             )
 
     tuned = runtime.conductor.step("tune", f"tune SCIP for {seconds:.0f} CPU seconds", work)
-    return _recorded(config, runtime, design, tuned, name, account)
+    validated = "" if beside else _validated(config, runtime, design, tuned, seconds)
+    return _recorded(config, runtime, design, tuned, name, account, validated)
+
+
+def _validated(
+    config: PipelineConfig, runtime: Runtime, design: InstanceSet, tuning: Tuning, seconds: float
+) -> str:
+    """Return what settings save on instances that chose nothing, on as many as take about `seconds` at most."""
+    if not tuning.best.choices:
+        return ""
+    drawn = runtime.instances(config.instances, "validation", config.validation.instances).instances
+    chose = {instance.digest for instance in design.instances}
+    fresh = [instance for instance in drawn if instance.digest not in chose]
+    if not fresh:
+        return (
+            "That is on the instances that chose it, and there are no others to validate it: add instances."
+        )
+    usual = tuning.trials[0].raced
+    each_s = 2.0 * usual.cpu_s / max(sum(cost is not None for cost in usual.costs), 1)
+    instances = fresh[: max(int(seconds / max(each_s, 1e-9)), 1)]
+    runtime.observer.stage("validation", f"{counted(len(instances), 'instance')} that chose nothing")
+    limits = {"seeds": (config.high.seed,), "time_limit_s": config.high.time_limit_s, "metric": tuning.cost}
+    protocol, pool, observer = EvaluationConfig(**limits), runtime.workers(config.runner), runtime.observer
+
+    def work() -> EvaluationSummary:
+        kept, shown = runtime.store, (observer.progress, observer.note)
+        return evaluate([tuning.configuration], instances, protocol, pool, kept, *shown, solver=config.solver)
+
+    lead = runtime.conductor.step("validate", "compare with SCIP default settings", work).lead
+    return f"On instances that chose nothing it takes {change_text(lead)} ({evidence_text(lead)})."
 
 
 def _classes(config: PipelineConfig, runtime: Runtime, design: Sequence[Instance]) -> dict[str, str]:
@@ -201,6 +232,7 @@ def _recorded(
     tuning: Tuning,
     name: str,
     account: Account | None,
+    validated: str,
 ) -> TuningResult:
     """Write what was tuned and the calls of a model to disk, record both, and return what was tuned."""
     method, label = tuning.configuration.model_copy(update={"name": name}), config.instances.label
@@ -221,13 +253,13 @@ def _recorded(
         params=as_params(settings) | {"design_instances": design.content},
         metrics={"ratio": tuning.best.raced.ratio, "trials": len(tuning.trials), "solver_s": tuning.cpu_s},
         tags={"kind": "tuning", "benchmark": label, "rule_sha": method.identity},
-        note=f"{tuning.sentence}\n\n```\n{method.text}```",
+        note=f"{tuning.sentence} {validated}\n\n```\n{method.text}```",
         files=(file, _CALLS) if account else (file,),
         children=_trials(tuning, key),
         calls=account.study if account else "",
     )
     run = runtime.record(f"tuning-{key}", record)
-    notes = runtime.noted((*design.notes, *tuning.notes, tuning.sentence))
+    notes = runtime.noted((*design.notes, *tuning.notes, tuning.sentence, *filter(None, [validated])))
     spent = account.spending() if account else Spending()
     return TuningResult(tuning=tuning, path=path, run=run, notes=notes, spending=spent)
 

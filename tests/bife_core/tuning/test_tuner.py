@@ -107,6 +107,13 @@ def test_where_nothing_is_better_it_is_scip_as_it_comes():
         configuration=Space({}).configuration({}),
     )
     assert none.configuration.identity == RPB
+    few = none.model_copy(update={"starts": 12})
+    assert few.sentence.endswith(
+        "1 configuration in 3 CPU seconds. To try all 12 that come first takes about 25 CPU seconds in all, 2 each."
+    )
+    assert "takes about" not in none.model_copy(update={"starts": 1}).sentence
+    early = few.model_copy(update={"trials": few.trials[:1]})
+    assert early.sentence.endswith("To try all 12 that come first takes about 13 CPU seconds in all, 1 each.")
     assert none.sentence == (
         "No better settings than SCIP's defaults were found on 1 design instance, by trying 1 configuration in 3 CPU "
         "seconds."

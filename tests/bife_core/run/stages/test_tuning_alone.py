@@ -1,0 +1,68 @@
+"""Tuning alone ends with a comparison on instances that chose nothing, or says that there are none."""
+
+import re
+import shutil
+
+import pytest
+
+from bife_core.measure.trials import Raced
+from bife_core.run.presets import preset, with_overrides
+from bife_core.run.stages import tune as stage
+from bife_core.tuning.space import Space
+from bife_core.tuning.tuner import Trial, Tuning
+from tests.support.programs import FOREIGN
+
+LEAN = {"separating": "off", "heuristics": "off"}
+SETTINGS = {"search.seed": 0, "tune.instances": 2, "high.cost": "nodes", "validation.instances": 3}
+
+
+@pytest.fixture
+def tuned(monkeypatch):
+    """Have tuning find settings, or none, by solves of SCIP default settings that took so many CPU seconds."""
+
+    def found(choices, usual_s=1.0):
+        usual = Raced(costs=(100.0, 100.0), ratio=1.0, seen=2, cpu_s=2 * usual_s, won=True)
+        best = Raced(costs=(50.0, 50.0), ratio=0.5, seen=2, cpu_s=1.0, won=True)
+        tuning = Tuning(
+            trials=(
+                Trial(choices={}, raced=usual),
+                *([Trial(choices=choices, raced=best)] if choices else []),
+            ),
+            instances=2,
+            cost="nodes",
+            configuration=Space({}).configuration(choices),
+        )
+        monkeypatch.setattr(stage, "_tune", lambda *_, **__: tuning)
+
+    return found
+
+
+def test_what_was_found_is_compared_on_instances_that_chose_nothing(tuned, runtime):
+    tuned(LEAN)
+    config = with_overrides(preset("smoke"), SETTINGS)
+    result = stage.tune(config, runtime, 10.0)
+    pattern = r"On instances that chose nothing it takes .* nodes \(ratio (\d\.\d+), .* 3 instances.*\)\."
+    measured = re.fullmatch(pattern, result.notes[-1])
+    assert measured is not None, result.notes
+    assert 0.1 < float(measured[1]) < 10
+    assert stage.tune(config, runtime, 10.0).notes[-1] == result.notes[-1]
+    tuned(LEAN, usual_s=3.0)
+    fewer = stage.tune(config, runtime, 10.0).notes[-1]
+    assert "1 instance)" in fewer or "no method branches on any of 1 instance" in fewer, fewer
+    assert not stage.tune(config, runtime, 10.0, beside=True).notes[-1].startswith("On instances that chose")
+
+
+def test_where_nothing_was_found_nothing_is_validated(tuned, runtime):
+    tuned({})
+    result = stage.tune(with_overrides(preset("smoke"), SETTINGS), runtime, 10.0)
+    assert result.notes[-1].startswith("No better settings than SCIP's defaults were found")
+
+
+def test_a_folder_without_others_says_so(tuned, runtime, tmp_path):
+    tuned(LEAN)
+    shutil.copy(FOREIGN / "lseu.mps", tmp_path)
+    settings = {"instances.benchmark": "folder", "instances.folder": str(tmp_path)}
+    result = stage.tune(with_overrides(preset("smoke"), settings | SETTINGS), runtime, 10.0)
+    assert result.notes[-1] == (
+        "That is on the instances that chose it, and there are no others to validate it: add instances."
+    )
