@@ -24,6 +24,7 @@ from .solver.methods.base import Method as Method
 from .solver.methods.configuration import Configuration as Configuration
 from .solver.methods.references import load_method as load_method, load_rule as load_rule
 from .solver.methods.scorer import NodeMethod as NodeMethod, Scorer as Scorer
+from .solver.methods.used import Uses as Uses, used as used
 from .solver.scip.branching import BranchingStats as BranchingStats, Budget as Budget, Guard as Guard
 from .solver.scip.extractor import FeatureExtractor as FeatureExtractor
 from .solver.scip.solve import SolveResult as SolveResult, SolveSettings as SolveSettings

@@ -19,7 +19,7 @@ from bife_core.solver.methods.references import AnyReference, load_method, warn_
 from bife_core.solver.scip.branching import PLUGIN_NAME, BranchingStats, Budget, Guard, check_free
 from bife_core.solver.scip.cost import relative_gap
 from bife_core.solver.scip.exactness import violation_of
-from bife_core.solver.scip.libscip import lp_iterations, saved_nodes, total
+from bife_core.solver.scip.libscip import Model, lp_iterations, saved_nodes, total
 from bife_core.solver.scip.reader import model_format, read_model
 from bife_core.solver.scip.settings import foremost, own_rule
 from bife_core.solver.scip.solutions import best_of, check_names, solution_of, write_solution
@@ -38,7 +38,7 @@ from bife_core.solver.scip.solve import (
 
 @checked
 def attach(
-    model: pyscipopt.scip.Model,
+    model: Model,
     rule: AnyReference,
     guard: bool | Guard = False,
     budget: Budget | float | None = None,

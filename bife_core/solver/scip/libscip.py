@@ -11,13 +11,20 @@ import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import cache
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import pyscipopt
 
 from bife_core.base.errors import BifeError, SolverError
 
 _OKAY: Final = 1
+
+Model: TypeAlias = next(  # type: ignore[valid-type]
+    kind
+    for kind in object.__subclasses__()
+    if (kind.__module__, kind.__name__) == ("pyscipopt.scip", "Model")
+)
+"""PySCIPOpt's class, also where a program has put another in place of its names."""
 
 
 @cache

@@ -8,6 +8,7 @@ import signal
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, Final, Self
 
@@ -330,9 +331,13 @@ def apply(settings: SolveSettings, model: pyscipopt.Model) -> None:
         model.setObjlimit(settings.objective_limit)
 
 
+ATTACHING: Final[ContextVar[tuple[Any, ...]]] = ContextVar("attaching", default=())
+"""What `bife_core.used` attaches in a thread; nothing to a model that is solved here."""
+
+
 def optimize(model: pyscipopt.Model, doing: str) -> None:
     """Call ``model.optimize()``; a `SolverError` says what failed, after "while"."""
-    ctrl_c = ctypes.create_string_buffer(_SIGACTION_BYTES)
+    ctrl_c, outer = ctypes.create_string_buffer(_SIGACTION_BYTES), ATTACHING.set(())
     _sigaction(signal.SIGINT, None, ctrl_c)
     try:
         with scip_errors(f"SCIP failed while {doing}"):
@@ -342,6 +347,7 @@ def optimize(model: pyscipopt.Model, doing: str) -> None:
         raise
     finally:
         _sigaction(signal.SIGINT, ctrl_c, None)  # SCIP keeps its own handler after a failure
+        ATTACHING.reset(outer)
 
 
 class RootClock(pyscipopt.Eventhdlr):  # type: ignore[misc]

@@ -28,6 +28,14 @@ def benchmark():
 
 
 FUNCTIONS = {
+    bife_core.used: (
+        {"rule": "paper_ca"},
+        {
+            "rule": [3, None, [], {}, *STRANGE],
+            "guard": ["x", 1, [], {}],
+            "budget": ["x", "0.5", [], 2, -1, True, math.nan],
+        },
+    ),
     bife_core.attach: (
         {"model": pyscipopt.Model, "rule": "pscost"},
         {
