@@ -147,7 +147,7 @@ def conclude(name: str, results: list[SolveResult]) -> None:
     from bife_core.solver.scip.solve import cautions, disagree
 
     first, last = results[0], results[-1]
-    for sentence in cautions(results):
+    for sentence in (*(result.start for result in results if result.start), *cautions(results)):
         say(f"note: {sentence}")
     if last.status == "userinterrupt":
         sentence = f"Interrupted after {last.nodes} nodes under {last.method}; {_bounds(last)}."

@@ -16,7 +16,7 @@ from bife_core.base.values import Value, digest_of
 from bife_core.instances.base import Instance
 from bife_core.solver.code_digest import code_digest
 from bife_core.solver.machine import here
-from bife_core.solver.methods.attach import solve
+from bife_core.solver.methods.attach import solve, start_of
 from bife_core.solver.methods.base import RPB, AnyMethod, ScipMethod
 from bife_core.solver.scip import native
 from bife_core.solver.scip.solve import INTERRUPTED, RECORDED, SolveResult, SolveSettings, versions
@@ -54,6 +54,8 @@ class SolveJob(Value):
             "recorded": RECORDED,
             "code": code_digest() if self.runs_code else "",
         }
+        if (start := start_of(self.method)) is not None:
+            facts["start"] = start.code
         return digest_of(facts)
 
     @property
@@ -255,11 +257,15 @@ class _Batch:
         jobs = [self.jobs[place] for place in places]
         if any(job.runs_code for job in jobs):
             native.prepare()
+        for job in jobs:
+            if (start := start_of(job.method)) is not None:
+                start.prepare()
         futures = self.pool.submit_batch(
             "bife_core.measure.solves:solve_job",
             [{"warm_up_s": self.warm_up_s, **job.model_dump(mode="json")} for job in jobs],
             limit_s=max(job.limit_s for job in jobs) + 10.0 * self.warm_up_s,
             reads=[job.instance.path for job in jobs],
+            processes=any(start.source for job in jobs if (start := start_of(job.method)) is not None),
         )
         self.sent.update(zip(futures, places, strict=True))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import islice
@@ -11,10 +11,12 @@ from pathlib import Path
 from typing import Final, TypeAlias
 
 from bife_core.base.errors import ConfigError
+from bife_core.base.values import Value
 from bife_core.solver.methods.base import RPB, Method
 from bife_core.solver.methods.configuration import Configuration
 from bife_core.solver.scip.row_classes import PREFIX
 from bife_core.solver.scip.settings import Parameter, is_priority, settings_in, usual_parameters
+from bife_core.solver.starts.method import FAMILY, StartMethod
 
 TABLE: Final = Path(__file__).with_name("space.csv")
 
@@ -32,10 +34,13 @@ ON_DEMAND: Final = "on_demand"
 
 _WHERE: Final = ("first_lp", ON_DEMAND)
 
+START: Final = "start"
+"""The row whose choices are start methods, but for the first; `family` needs earlier solutions."""
+
 
 @dataclass(frozen=True)
 class Row:
-    """One row: a parameter of SCIP, several set at once (`emphasis`), what branches (`branching`), a class of rows.
+    """One row: a parameter of SCIP, several set at once (`emphasis`), what branches, a start method, a class of rows.
 
     Its first choice is SCIP's default. It counts where its condition holds: ``separating != off, branching = pscost``.
     """
@@ -55,7 +60,8 @@ class Space:
     """The rows that are tuned: those of some `groups`, or all, but for `fixed` rows and parameters of SCIP.
 
     `methods` may branch, by the name of the choice, RPB always and first. Each of some `classes` of rows, with what is
-    said of it, is in the first LP or on demand. Unknown names are a `ConfigError`.
+    said of it, is in the first LP or on demand. `solutions` are earlier ones of the family, by names of variables.
+    Unknown names are a `ConfigError`.
     """
 
     def __init__(
@@ -64,6 +70,7 @@ class Space:
         groups: Collection[str] = (),
         fixed: Collection[str] = (),
         classes: Mapping[str, str] | None = None,
+        solutions: Sequence[Mapping[str, float]] = (),
     ) -> None:
         classes = classes or {}
         rows = (*table(), *(Row(ROWS, name, _WHERE, (), about) for name, about in classes.items()))
@@ -74,9 +81,13 @@ class Space:
         if unknown := [name for name in fixed if name not in names and not name.startswith(PREFIX)]:
             raise ConfigError(f"There is no {unknown[0]!r} to leave as it is in SCIP or the table.")
         self.methods = {name: method for name, method in methods.items() if method.identity != RPB}
-        self.fixed = frozenset(fixed)
+        self.fixed, self.solutions = frozenset(fixed), tuple(map(dict, solutions))
         self.rows = tuple(
-            replace(row, choices=(RPB, *self.methods), condition=()) if row.name == BRANCHING else row
+            replace(row, choices=(RPB, *self.methods), condition=())
+            if row.name == BRANCHING
+            else replace(
+                row, choices=tuple(choice for choice in row.choices if self.solutions or choice != FAMILY)
+            )
             for row in rows
             if (not groups or row.group in groups) and row.name not in self.fixed
         )
@@ -97,13 +108,16 @@ class Space:
     def configuration(self, choices: Mapping[str, str]) -> Configuration:
         """Return the configuration that some choices make."""
         chosen = self.counting(choices)
-        single = settings_of(chosen)
+        single = {name: of for name, of in settings_of(chosen).items() if name != START}
         on_demand = tuple(name for name in single if name.startswith(PREFIX))
         expanded = _expanded(tuple((name, of) for name, of in single.items() if name not in on_demand))
         params = {key: of for key, of in expanded.items() if key not in self.fixed}
-        settings = Configuration(params=params, on_demand=on_demand)
-        branching = self.methods.get(chosen.get(BRANCHING, RPB))
-        return settings if branching is None else settings.model_copy(update={"branching": branching})
+        parts: dict[str, Value] = {}
+        if (branching := self.methods.get(chosen.get(BRANCHING, RPB))) is not None:
+            parts["branching"] = branching
+        if (name := chosen.get(START)) is not None:
+            parts["start"] = StartMethod(name=name, solutions=self.solutions if name == FAMILY else ())
+        return Configuration(params=params, on_demand=on_demand).model_copy(update=parts)
 
 
 @lru_cache(maxsize=1)

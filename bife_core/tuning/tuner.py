@@ -26,6 +26,8 @@ STARTS: Final[tuple[Choices, ...]] = (
     {"heuristics": "off", "separating/aggregation/maxaggrsroot": "2"},
     {"separating/aggregation/maxtriesroot": "50", "separating/aggregation/maxfailsroot": "10"},
     {},
+    {"start": "local_search"},
+    {"start": "restricted"},
     {"heuristics": "off"},
     {"separating": "off"},
     {"separating/maxrounds": "0"},

@@ -53,13 +53,15 @@ class Allowed(TypedDict, total=False):
     """Limits and files of calls.
 
     `limit_s` are wall seconds of each call, without the wait for a worker; `memory_mb` is its address space, by default
-    a worker's share of the memory. `reads` and `writes` are folders, or files, with the folders they lie in.
+    a worker's share of the memory. `reads` and `writes` are folders, or files, with the folders they lie in. A call
+    with `processes` may start some, which its worker then confines itself.
     """
 
     limit_s: Required[float]
     memory_mb: float | None
     reads: Iterable[Path]
     writes: Iterable[Path]
+    processes: bool
 
 
 class Workers(ABC):

@@ -34,6 +34,7 @@ class _Task(NamedTuple):
     memory_mb: float | None
     reads: frozenset[Path]
     writes: frozenset[Path]
+    processes: bool
 
 
 class WorkerPool(Workers):
@@ -90,7 +91,13 @@ class WorkerPool(Workers):
         except (TypeError, ValueError, RecursionError) as error:
             raise WorkerFailure("error", f"The arguments of {call} must be plain JSON: {error}.") from error
         reads, writes = directories_of(allowed.get("reads", ())), directories_of(allowed.get("writes", ()))
-        limits = (allowed["limit_s"], allowed.get("memory_mb"), reads, writes)
+        limits = (
+            allowed["limit_s"],
+            allowed.get("memory_mb"),
+            reads,
+            writes,
+            allowed.get("processes", False),
+        )
         tasks = tuple(_Task(Future(), call, keywords, *limits) for keywords in arguments)
         shared = self._shared
         with shared.lock:
@@ -124,6 +131,10 @@ class _Shared:
     closed: bool = False
     unfinished: int = 0
     lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def measures_of(self, task: _Task) -> tuple[str, ...]:
+        """Return the measures for a task: one that may start processes needs their system calls."""
+        return tuple(name for name in self.measures if name != "calls" or not task.processes)
 
     def shut(self) -> None:
         """Cancel what waits, kill what runs, and end all threads."""
@@ -175,7 +186,11 @@ class _Thread(threading.Thread):
             core = hold()
             limits = None if self.process is None else self.process.confinement
             # A worker can take a call if it may read what the call does, and write nothing else.
-            if limits and not (task.reads <= set(limits.readable) and task.writes == set(limits.writable)):
+            if limits and not (
+                task.reads <= set(limits.readable)
+                and task.writes == set(limits.writable)
+                and limits.measures == self.shared.measures_of(task)
+            ):
                 self._end_process()
             if self.process is None:
                 self._start_process(core, task)
@@ -198,9 +213,10 @@ class _Thread(threading.Thread):
         shared = self.shared
         with shared.lock:  # what one call reads others will too, and then need not replace the worker
             shared.readable |= task.reads
-            readable = shared.readable
+            # A process that a worker starts must find its own memory in use.
+            readable = shared.readable | ({Path("/proc")} if task.processes else set())
         places = {"readable": tuple(sorted(readable)), "writable": tuple(sorted(task.writes))}
-        limits = Confinement(measures=shared.measures, memory_mb=shared.memory_mb, **places)
+        limits = Confinement(measures=shared.measures_of(task), memory_mb=shared.memory_mb, **places)
         process = WorkerProcess(core, limits)
         with shared.lock:
             self.process = process

@@ -30,6 +30,7 @@ from bife_core.search.generators import (
 )
 from bife_core.search.generators.prompting import prompt_files
 from bife_core.solver.methods.base import RPB, Method
+from bife_core.solver.methods.configuration import FILE_NAME
 from bife_core.solver.methods.references import load_method
 from bife_core.solver.scip.solve import SolveSettings
 from bife_core.tuning.ablation import Ablation, ablate
@@ -238,7 +239,7 @@ def _recorded(
     method, label = tuning.configuration.model_copy(update={"name": name}), config.instances.label
     settings = config.model_dump(mode="json", include={"instances", "solver", "high", "tune"})
     key = digest_of([settings, design.content, name, tuning.model_dump(mode="json")])[:16]
-    file = f"{name}.set" if method.in_settings else method.file_name  # settings are called as their file
+    file = f"{name}.set" if method.file_name == FILE_NAME else method.file_name
     path = runtime.home.runs / f"tuning-{key}" / file
     write_whole(path, method.text)
     if account:

@@ -15,6 +15,7 @@ from bife_core.base.arguments import checked
 from bife_core.base.errors import ConfigError
 from bife_core.base.files import check_outputs
 from bife_core.solver.methods.base import Method
+from bife_core.solver.methods.configuration import Configuration
 from bife_core.solver.methods.references import AnyReference, load_method, warn_of_other_settings, with_budget
 from bife_core.solver.scip.branching import PLUGIN_NAME, BranchingStats, Budget, Guard, check_free
 from bife_core.solver.scip.cost import relative_gap
@@ -34,6 +35,7 @@ from bife_core.solver.scip.solve import (
     optimize,
     versions,
 )
+from bife_core.solver.starts.method import SHARE, Started, StartMethod, give_starts
 
 
 @checked
@@ -83,7 +85,10 @@ def attach(
             "wrong.",
             stacklevel=3,
         )
-    return method.attach(model, guard) or BranchingStats()
+    stats = method.attach(model, guard) or BranchingStats()
+    if (started := _with_starts(method, model)) is not None and started.failed:
+        warnings.warn(started.sentence, stacklevel=3)
+    return stats
 
 
 @checked
@@ -162,6 +167,9 @@ def solve_model(
     With a `clock`, which it has too, the parts of the solve are timed.
     """
     stats = None if method is None else method.attach(model, settings.guard or False)
+    if (started := _with_starts(method, model)) is not None and settings.time_limit_s is not None:
+        model.setParam("limits/time", max(settings.time_limit_s - started.cpu_s, 0.0))
+    start_s = 0.0 if started is None else started.cpu_s
     label = foremost(model.getParams()) if method is None else method.name
     cpu, wall = time.thread_time(), time.perf_counter()
     optimize(model, f"solving {name} under {label}")
@@ -182,8 +190,10 @@ def solve_model(
         nodes=nodes,
         lp_iterations=iterations,
         strong_branching_iterations=strong,
-        cpu_s=cpu,
-        wall_s=wall,
+        cpu_s=cpu + start_s,
+        wall_s=wall + (0.0 if started is None else started.wall_s),
+        start_s=start_s,
+        start="" if started is None else started.sentence,
         gap=0.0 if status in PROVEN else relative_gap(primal, dual),
         primal_bound=primal,
         dual_bound=dual,
@@ -191,12 +201,24 @@ def solve_model(
         maximise=model.getObjectiveSense() == "maximize",
         incumbents=None if clock is None else tuple(clock.incumbents),
         violation=None if best is None else violation_of(model, best),
-        primal_dual_integral=model.getPrimalDualIntegral(),
+        primal_dual_integral=model.getPrimalDualIntegral() + 100.0 * start_s,
         fair_nodes=nodes + saved_nodes(model),
         **({} if stats is None else stats.counts()),
         **({} if clock is None else _parts(model, clock, 0.0 if stats is None else stats.callback_s)),
         versions=versions(),
     )
+
+
+def start_of(method: Method | None) -> StartMethod | None:
+    """Return the start method of a method, if it has one."""
+    return method.start if isinstance(method, Configuration) else None
+
+
+def _with_starts(method: Method | None, model: pyscipopt.Model) -> Started | None:
+    """Give a model the starts of a method, if it has any; they may take a share of its time limit."""
+    if (start := start_of(method)) is None:
+        return None
+    return give_starts(model, start, SHARE * float(model.getParam("limits/time")))
 
 
 def _parts(model: pyscipopt.Model, clock: RootClock, callback_s: float) -> dict[str, float | None]:

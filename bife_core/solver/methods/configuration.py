@@ -20,6 +20,7 @@ from bife_core.solver.scip.branching import BranchingStats, Guard
 from bife_core.solver.scip.libscip import scip_errors
 from bife_core.solver.scip.row_classes import RowClasses, put_on_demand
 from bife_core.solver.scip.settings import Parameter, as_given, is_priority, settings_in, usual_parameters
+from bife_core.solver.starts.method import AnyStart
 
 FILE_NAME: Final = "configuration.set"
 """Name of the settings file of a configuration under which one of SCIP's rules branches."""
@@ -30,17 +31,16 @@ _NEVER: Final = (
 )  # fmt: skip
 """Beginnings of parameters of limits, tolerances, seeds and output, which are no part of a method."""
 
-_INCOMPLETE: Final = "# Without "
-"""Beginning of a settings file that lacks a part of the configuration."""
-
-_LACKING: Final = re.compile(f"^{_INCOMPLETE}(.+), which ", re.MULTILINE)
+_INCOMPLETE: Final = re.compile(r"^# Without (.*), which .*\.json has\.$", re.MULTILINE)
+"""First line of a settings file that lacks parts of a configuration."""
 
 
 class Configuration(Method):
     """SCIP with `params`, those that are not at its defaults, under which `branching` chooses the variable.
 
-    Rows of the classes `on_demand` are kept out of the first LP until they are violated. With neither it is its
-    branching method. Limits, tolerances and seeds are refused.
+    Rows of the classes `on_demand` are kept out of the first LP until they are violated, and a `start` proposes
+    solutions before SCIP solves. With nothing but a branching method it is that. Limits, tolerances and seeds are
+    refused.
 
     Examples
     --------
@@ -55,6 +55,7 @@ class Configuration(Method):
     params: dict[str, Parameter] = Field(default_factory=dict)
     on_demand: RowClasses = ()
     branching: AnyMethod = ScipMethod(name=RPB)
+    start: AnyStart | None = None
 
     @field_validator("params")
     @classmethod
@@ -86,13 +87,27 @@ class Configuration(Method):
     @property
     def identity(self) -> str:
         """Hash of all parts; that of the branching if there is no other."""
-        branching, rows = self.branching.identity, [list(self.on_demand)] if self.on_demand else []
-        return digest_of([self.kind, self.params, branching, *rows]) if self.changes else branching
+        branching = self.branching.identity
+        return digest_of([self.kind, self.params, branching, *self._further]) if self.changes else branching
+
+    @property
+    def _further(self) -> tuple[object, ...]:
+        return tuple(part for part in (self.on_demand, self.start and self.start.identity) if part)
 
     @property
     def changes(self) -> str:
         """A text of what is changed beside branching, the same for the same changes."""
-        return "".join(str(part) for part in (self.params, self.on_demand) if part)
+        return "".join(str(part) for part in (self.params, *self._further) if part)
+
+    @property
+    def beside_settings(self) -> tuple[str, ...]:
+        """What of it no settings file of SCIP can hold."""
+        parts = {
+            "what branches": not self._in_charge,
+            "its rows on demand": bool(self.on_demand),
+            "its start": self.start is not None,
+        }
+        return tuple(part for part, present in parts.items() if present)
 
     @property
     def by_scip(self) -> bool:
@@ -112,34 +127,28 @@ class Configuration(Method):
     @property
     def text(self) -> str:
         """The settings file if it is complete, JSON otherwise."""
-        return self.settings if self.in_settings else super().text
+        return super().text if self.beside_settings else self.settings
 
     @property
     def shown(self) -> str:
-        """The settings file, then rows on demand and the branching method."""
+        """The settings file, then rows on demand, the branching method and the start."""
         rows = "".join(f"# on demand: {name}\n" for name in self.on_demand)
         further = "" if self._in_charge else f"\n# {self.branching.name}\n{self.branching.shown}"
-        return self.settings + rows + further
+        start = "" if self.start is None else f"\n# start: {self.start.name}\n{self.start.source or ''}"
+        return self.settings + rows + further + start
 
     @property
     def file_name(self) -> str:
         """Name of a settings file of SCIP, or of a JSON file."""
-        return FILE_NAME if self.in_settings else super().file_name
+        return super().file_name if self.beside_settings else FILE_NAME
 
     def files(self, output: Path) -> dict[Path, str]:
-        """Return the text of each file by path, the complete one first: settings hold neither rules nor rows."""
-        if self.in_settings and output.suffix == ".set":
+        """Return the text of each file by path, the complete one first: settings name only rules of SCIP."""
+        if not self.beside_settings and output.suffix == ".set":
             return {output: self.settings}
         complete = {output.with_suffix(".json"): super().text}
-        lacking = [] if self._in_charge else ["the rule that branches"]
-        lacking += ["the rows on demand"] if self.on_demand else []
-        note = f"{_INCOMPLETE}{' and '.join(lacking)}, which {output.stem}.json has.\n"
+        note = f"# Without {' and '.join(self.beside_settings)}, which {output.stem}.json has.\n"
         return complete if output in complete else complete | {output: note + self.settings}
-
-    @property
-    def in_settings(self) -> bool:
-        """Whether a settings file of SCIP holds all of it."""
-        return bool(self._in_charge) and not self.on_demand
 
     @property
     def _in_charge(self) -> dict[str, Parameter]:
@@ -153,9 +162,9 @@ class Configuration(Method):
 
         The rule of the highest priority branches; two of the same priority are refused, since SCIP documents no order.
         """
-        if lacking := _LACKING.search(text):
+        if (lacks := _INCOMPLETE.search(text)) is not None:
             raise RuleError(
-                f"{name} has the settings without {lacking[1]}; give its .json file as the rule, or this one as the "
+                f"{name} has the settings without {lacks[1]}; give its .json file as the rule, or this one as the "
                 "solver."
             )
         try:

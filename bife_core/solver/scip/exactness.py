@@ -11,7 +11,7 @@ import pyscipopt
 
 from bife_core.solver.scip.libscip import function, scip_address
 
-_LINEAR: Final = frozenset({"linear", "knapsack", "setppc", "logicor", "varbound"})
+LINEAR: Final = frozenset({"linear", "knapsack", "setppc", "logicor", "varbound"})
 
 NOT_LINEAR: Final = "a row that is not linear"
 
@@ -42,7 +42,7 @@ def violation_of(model: pyscipopt.Model, solution: pyscipopt.scip.Solution) -> s
         return rounded[address]
 
     for row in model.getConss(False):
-        if row.getConshdlrName() not in _LINEAR:
+        if row.getConshdlrName() not in LINEAR:
             has_others = True
             continue
         coefficients = model.getConsVals(row)

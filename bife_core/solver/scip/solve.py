@@ -102,6 +102,11 @@ class SolveResult(Value):
     root_s : float or None
         CPU seconds up to the last LP of the root, the same work under every branching rule; None without an LP, or
         if the solve was not timed.
+    start_s : float
+        CPU seconds of the start method, those of its process included, which `cpu_s`, `wall_s`, the primal-dual
+        integral and the time limit count too.
+    start : str
+        A sentence on what became of the start method; empty without one.
     gap : float
         Final gap, see `relative_gap`; 0 after a proof.
     primal_bound, dual_bound, root_bound : float or None
@@ -144,6 +149,8 @@ class SolveResult(Value):
     cpu_s: float
     root_s: float | None = None
     wall_s: float
+    start_s: float = 0.0
+    start: str = ""
     gap: float
     primal_bound: float | None
     dual_bound: float | None

@@ -1,0 +1,205 @@
+"""What proposes starts, and how they are given to SCIP, which checks each."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final, Self
+
+from pydantic import BeforeValidator, Field, model_validator
+
+from bife_core.base.errors import BifeError, SolverError
+from bife_core.base.plugins import Plugins
+from bife_core.base.values import Positive, Value, digest_of
+from bife_core.base.wording import counted
+from bife_core.language.syntax import NOT_PYTHON, functions_in
+from bife_core.solver.code_digest import digest_of_code
+from bife_core.solver.scip.libscip import scip_errors
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+    import pyscipopt
+
+    from bife_core.solver.starts.problem import Problem
+
+FAMILY: Final = "family"
+"""The built-in that proposes nothing without earlier solutions."""
+
+STARTS: Final[Plugins[Callable[[Any], Any]]] = Plugins(
+    "start method",
+    "bife.starts",
+    {name: f"bife_core.solver.starts.{name}:start" for name in ("restricted", "local_search", FAMILY)},
+    callable,
+    "a function from a `Problem` to a list of arrays",
+)
+
+FUNCTION: Final = "start"
+"""What the source of a start method defines."""
+
+MOST: Final = 5
+"""Starts that are used of those that a method proposes."""
+
+SHARE: Final = 0.5
+"""Share of the time limit of a solve that its start method may take."""
+
+
+class StartMethod(Value):
+    """What proposes solutions, or parts of them, before SCIP solves: a built-in by its name, or Python `source`.
+
+    The source defines ``start(problem)``, which gets a `Problem` and returns one array over its variables or a list of
+    them; NaN leaves a variable to SCIP. It runs in a confined process. SCIP checks what is proposed, and the CPU time
+    is charged to the solve.
+
+    Examples
+    --------
+    >>> StartMethod(name="local_search").identity
+    'local_search'
+    """
+
+    name: str
+    source: str | None = Field(None, description="Python that defines start(problem); None is the built-in.")
+    solutions: tuple[dict[str, float], ...] = Field(
+        (), description="Earlier solutions of the family, the last one last: values by names of variables."
+    )
+    limit_s: Positive = Field(60.0, description="CPU seconds after which it is ended.")
+
+    @model_validator(mode="after")
+    def _exists(self) -> Self:
+        if self.source is None:
+            STARTS.required(self.name)
+            return self
+        try:
+            defines = FUNCTION in functions_in(self.source)
+        except NOT_PYTHON as error:
+            raise ValueError(f"the source of the start {self.name!r} is no Python: {error}") from error
+        if not defines:
+            raise ValueError(f"the source of the start {self.name!r} must define {FUNCTION}(problem)")
+        return self
+
+    @property
+    def identity(self) -> str:
+        """The name of a built-in with no more than that, else a hash of all that decides what is proposed."""
+        plain = StartMethod(name=self.name) == self if self.source is None else False
+        return (
+            self.name
+            if plain
+            else digest_of(self.model_dump(mode="json", exclude={"name"} if self.source else {}))
+        )
+
+    @property
+    def code(self) -> str:
+        """Hash of BiFE's source that it runs on."""
+        return digest_of_code(path.read_bytes() for path in Path(__file__).parent.glob("*.py"))
+
+    def prepare(self) -> None:
+        """Have machine code on disk before workers start, which may not write there."""
+        if self.source is None and self.name == "local_search":
+            from bife_core.solver.starts.local_search import prepare
+
+            prepare()
+
+    def propose(self, problem: Problem) -> tuple[list[Any], float]:
+        """Return what is proposed, unchecked, and the CPU seconds of processes that were started for it."""
+        if self.source is None:
+            proposed: list[Any] = STARTS.find(self.name)(problem)
+            return proposed, 0.0
+        from bife_core.solver.starts.confined import propose
+
+        return propose(self.source, problem)
+
+
+def _by_name(start: Any) -> Any:
+    return {"name": start} if isinstance(start, str) else start
+
+
+AnyStart = Annotated[StartMethod, BeforeValidator(_by_name)]
+"""A field for start methods, which the name of a built-in stands for."""
+
+
+class Started(Value):
+    """What became of a start method: `sentence` says it, also of a failure; `cpu_s` and `wall_s` are what it took."""
+
+    sentence: str
+    failed: bool
+    cpu_s: float
+    wall_s: float
+
+
+def give_starts(model: pyscipopt.Model, method: StartMethod, limit_s: float) -> Started:
+    """Give a model that is not being solved yet what a start method proposes within `limit_s` CPU seconds.
+
+    Whole solutions that SCIP finds infeasible are left out; parts of one are completed by its heuristic `completesol`.
+    """
+    from bife_core.solver.starts.problem import problem_of
+
+    method.prepare()
+    cpu, wall, child_s, failed = time.thread_time(), time.perf_counter(), 0.0, False
+    limit_s = min(method.limit_s, limit_s)
+    seed = int(model.getParam("randomization/randomseedshift"))
+    try:
+        problem = problem_of(model, seed, limit_s, method.solutions)
+        proposed, child_s = method.propose(problem)
+        sentence = _entered(model, problem, proposed)
+    except Exception as error:  # noqa: BLE001 - whatever it raises, the solve goes on
+        child_s = getattr(error, "child_s", child_s)
+        failed, message = (
+            True,
+            str(error) if isinstance(error, BifeError) else f"{type(error).__name__}: {error}",
+        )
+        sentence = f"it failed: {' '.join(message.split())}"
+    cpu_s, wall_s = time.thread_time() - cpu + child_s, time.perf_counter() - wall
+    sentence = f"The start method {method.name} took {cpu_s:.2f} CPU seconds; {sentence.rstrip('.')}."
+    return Started(sentence=sentence, failed=failed, cpu_s=cpu_s, wall_s=wall_s)
+
+
+def _entered(model: pyscipopt.Model, problem: Problem, proposed: Any) -> str:
+    """Give starts to the model and say what became of them."""
+    variables, best, count, infeasible = model.getVars(), None, 0, 0
+    candidates = _arrays(proposed, len(variables))
+    for values in candidates:
+        import numpy as np
+
+        partial = bool(np.isnan(values).any())
+        outside = (values < problem.lower - 1e-6) | (values > problem.upper + 1e-6)
+        nearest = np.round(values)
+        values = np.where(problem.integer & (np.abs(values - nearest) <= 1e-5), nearest, values)
+        solution = model.createPartialSol() if partial else model.createOrigSol()
+        for variable, value in zip(variables, values.tolist(), strict=True):
+            if value == value and (partial or value):
+                model.setSolVal(solution, variable, value)
+        if outside.any() or not (partial or model.checkSol(solution, printreason=False, original=True)):
+            model.freeSol(solution)
+            infeasible += 1
+            continue
+        objective = None if partial else model.getSolObjVal(solution)
+        with scip_errors("SCIP takes no more starts"):
+            model.addSol(solution)
+        count += 1
+        if objective is not None:
+            sign = 1.0 if model.getObjectiveSense() == "minimize" else -1.0
+            best = objective if best is None else sign * min(sign * objective, sign * best)
+    objective_text = "" if best is None else f", the best with an objective of {best:.10g}"
+    return f"SCIP got {counted(count, 'start')}{objective_text}" + (
+        f"; {infeasible} were infeasible" if infeasible else ""
+    )
+
+
+def _arrays(proposed: Any, n: int) -> list[npt.NDArray[Any]]:
+    """Return what was proposed as arrays over the variables, or raise a `SolverError` that says what it is instead."""
+    import numpy as np
+
+    if proposed is None:
+        return []
+    single = isinstance(proposed, np.ndarray) and proposed.ndim == 1
+    candidates = [np.asarray(each, dtype=np.float64) for each in ([proposed] if single else proposed[:MOST])]
+    for values in candidates:
+        if values.shape != (n,):
+            raise SolverError(
+                f"a start has a value for each of {n} variables, or NaN; its shape was {values.shape}"
+            )
+        if np.isinf(values).any() or np.isnan(values).all():
+            raise SolverError(
+                "a start has finite values, and NaN for some variables; it had infinite or no values"
+            )
+    return candidates

@@ -1,0 +1,149 @@
+"""Starts in Python: what they may do and may not, in the user's process and in a worker, and what misuse costs."""
+
+import json
+
+import numpy as np
+import pytest
+
+from bife_core import solve
+from bife_core.instances.config import FAMILIES
+from bife_core.instances.generated import GeneratedBenchmark
+from bife_core.measure.solves import SolveJob, run_solves
+from bife_core.solver.methods.configuration import Configuration
+from bife_core.solver.methods.references import load_method
+from bife_core.solver.scip.reader import read_model
+from bife_core.solver.scip.solutions import solution_of
+from bife_core.solver.scip.solve import SolveSettings
+from bife_core.store import Store
+from bife_core.workers import WorkerPool
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _confined(pool):
+    """Skip where the system lacks what refuses files and system calls: Linux has it."""
+    measures = pool.submit("bife_core.workers.selftest:describe", {}, limit_s=20).result()["in_force"]
+    if any(measures[name].startswith("no:") for name in ("files", "calls")):
+        pytest.skip("this system confines no process")
+
+
+@pytest.fixture(scope="module")
+def placement(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("starts")
+    return GeneratedBenchmark(FAMILIES["item_placement"], "tiny", 0, folder).instance("test", 1)
+
+
+@pytest.fixture(scope="module")
+def solution(placement):
+    """The optimum, in a file beside the instance."""
+    model = read_model(placement.path)
+    model.optimize()
+    placement.path.with_name("optimum.json").write_text(json.dumps(solution_of(model)))
+    return solution_of(model)
+
+
+def written(source, limit_s=30.0):
+    return Configuration(start={"name": "ours", "source": source, "limit_s": limit_s})
+
+
+GREEDY = """
+import numpy as np
+
+def start(problem):
+    values = np.full(len(problem.names), np.nan)
+    place = {name: k for k, name in enumerate(problem.names)}
+    for item in range(5):
+        values[[place[f"place_{item}_{b}"] for b in range(3)]] = 0.0
+        values[place[f"place_{item}_{problem.rng.integers(3)}"]] = 1.0
+    x, reduced = problem.lp
+    assert x.shape == reduced.shape == problem.objective.shape
+    assert problem.rows.shape == (len(problem.lhs), len(x)) and problem.row_names[0] == "copies_ct_0"
+    assert problem.binary.sum() == 48
+    complete = problem.solve_restricted(values, 1)
+    return [complete, {problem.names[0]: 1.0}]
+"""
+
+
+def test_a_start_in_python_sees_the_problem_and_is_charged_for_its_process(placement, tmp_path):
+    method = written(GREEDY)
+    (file := tmp_path / "ours.json").write_text(method.text)
+    result = solve(placement.path, file)
+    assert "SCIP got 2 starts, the best with an objective of " in result.start
+    assert result.status == "optimal"
+    assert result.start_s > 0.3  # an interpreter with NumPy and SCIP
+    assert result.cpu_s > result.start_s
+    again, other = solve(placement.path, load_method(file)), solve(placement.path, file, seed=3)
+    objective = [solved.start.rpartition(" ")[2] for solved in (result, again, other)]
+    assert objective[0] == objective[1] != objective[2]
+
+
+def test_an_earlier_solution_comes_with_the_method(placement, solution):
+    source = "def start(problem):\n    return dict(problem.solutions[-1])"
+    method = written(source)
+    method = method.model_copy(update={"start": method.start.model_copy(update={"solutions": (solution,)})})
+    assert "SCIP got 1 start, the best with an objective of 8.3026673" in solve(placement.path, method).start
+
+
+MISUSE = {
+    "hang": ("while True:\n        pass", "it failed: it was ended after 1.5 s."),
+    "sleep": ("import time; time.sleep(100)", "it failed: it was ended after 1.5 s."),
+    "nothing": ("return None", "SCIP got 0 starts."),
+    "nan": ("return problem.objective * float('nan')", "infinite or no values."),
+    "megabyte": ("return [0.0] * 150_000", "its shape was (150000,)."),
+    "gigabytes": ("return [0.0] * 500_000_000", "it failed: MemoryError"),
+    "many": ("return [problem.objective * 0] * 10_000", "SCIP got 0 starts; 5 were infeasible."),
+    "text": ("return 'a solution'", "it failed: ValueError: could not convert string to float"),
+    "exit": ("import os; os._exit(3)", "it failed: The worker process ended with exit code 3 during"),
+    "crash": (
+        "import ctypes; ctypes.string_at(0)",
+        "it failed: The worker process was killed by SIGSEGV during",
+    ),
+    "error": ("raise KeyError('bin')", "it failed: KeyError: 'bin'."),
+    "write": ("open('/tmp/bife_start_was_here', 'w')", "it failed: PermissionError"),
+    "socket": ("import socket; socket.socket()", "it failed: PermissionError"),
+    "process": ("import subprocess; subprocess.run(['true'])", "it failed: PermissionError"),
+    "fork": ("import os; os.fork()", "it failed: PermissionError"),
+    "answer": (
+        'import os\n    for fd in range(3, 60):\n        try: os.write(fd, b\'{"ready": true, "ok": true}\\n\')\n'
+        "        except OSError: pass\n    return problem.objective * 0",
+        "it failed: The worker process ",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", MISUSE)
+def test_misuse_costs_its_time_and_a_sentence(name, placement):
+    body, sentence = MISUSE[name]
+    result = solve(placement.path, written(f"def start(problem):\n    {body}", limit_s=1.5))
+    assert sentence in result.start
+    assert result.status == "optimal"
+    assert result.primal_bound == pytest.approx(8.3026673)
+    assert result.cpu_s >= result.start_s > 0.1
+    assert result.start_s < 10.0
+
+
+CHEAT = """
+import json
+
+def start(problem):
+    return json.load(open({path!r}))
+"""
+
+
+@pytest.mark.parametrize("where", ["here", "worker"])
+def test_a_start_cannot_read_the_solutions_file(where, placement, solution, tmp_path):
+    cheat = written(CHEAT.format(path=str(placement.path.with_name("optimum.json"))))
+    honest = written(GREEDY)
+    if where == "here":
+        refused, taken = (solve(placement.path, method) for method in (cheat, honest))
+    else:
+        jobs = [
+            SolveJob(instance=placement, method=method, settings=SolveSettings(time_limit_s=30.0))
+            for method in (cheat, honest, load_method("relpscost"))
+        ]
+        with WorkerPool(1) as pool:
+            refused, taken, usual = (solved.result for solved in run_solves([jobs], Store(tmp_path), pool))
+        assert usual.start == ""
+    assert "it failed: PermissionError: [Errno 13] Permission denied: " in refused.start
+    assert "SCIP got 2 starts" in taken.start
+    assert refused.primal_bound == pytest.approx(taken.primal_bound)
+    assert np.isfinite(solution["max_deficit_0"])
