@@ -62,16 +62,16 @@ def export_c(ref: AnyReference) -> str:
     """
     method = load_method(ref)
     text: dict[str, Any] = {"VERSION": versions()["bife"]}
-    whole = method if isinstance(method, Configuration) else Configuration(branching=method)
-    if (on_demand := whole.on_demand) and whole.params.get("presolving/maxrounds") == 0:
+    configuration = method if isinstance(method, Configuration) else Configuration(branching=method)
+    if (on_demand := configuration.on_demand) and configuration.params.get("presolving/maxrounds") == 0:
         raise RuleError(
             f"{method.name} has no presolving, in whose first round a plugin puts rows on demand; solve with it in "
             "Python, or export it without them."
         )
     if on_demand:
         text |= {"ROWS": ", ".join(on_demand), "CLASSES": ", ".join(map(_c_string, with_unnamed(on_demand)))}
-    if not on_demand or not whole.by_scip:
-        text |= _rule(whole.branching, registered_tags(ref).get("solver"))
+    if not on_demand or not configuration.by_scip:
+        text |= _rule(configuration.branching, registered_tags(ref).get("solver"))
     template = Environment(
         loader=PackageLoader("bife_core", "export"),
         line_statement_prefix="//?",

@@ -125,10 +125,10 @@ def test_a_configuration_with_rows_is_json_and_its_settings_say_what_they_lack(t
     complete, settings = found.files(tmp_path / "found.set").items()
     assert complete[0].name == "found.json"
     (file := tmp_path / "found.set").write_text(settings[1])
-    with pytest.raises(RuleError, match=r"without the rows on demand; give its \.json file"):
+    with pytest.raises(RuleError, match=r"without its rows on demand; give its \.json file"):
         load_method(str(file))
     with_rule = found.model_copy(update={"branching": load_method("general")})
-    assert "# Without the rule that branches and the rows on demand, which" in with_rule.files(file)[file]
+    assert "# Without what branches and its rows on demand, which" in with_rule.files(file)[file]
     with pytest.raises(ValidationError, match="should match pattern"):
         Configuration(on_demand=("link",))
 
