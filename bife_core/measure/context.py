@@ -13,9 +13,9 @@ from bife_core.instances.base import Instance
 from bife_core.measure.config import HighFidelityConfig
 from bife_core.measure.solves import Solved, SolveJob, run_solves
 from bife_core.solver.methods.base import RPB, Method, ScipMethod
-from bife_core.solver.scip.cost import LEAST, TICK_S
+from bife_core.solver.scip.cost import LEAST, TICK_S, Cost
 from bife_core.solver.scip.settings import SolverConfig
-from bife_core.solver.scip.solve import SolveResult, SolveSettings, best_known
+from bife_core.solver.scip.solve import Objectives, SolveResult, SolveSettings, best_known
 from bife_core.store import Store
 from bife_core.workers import Note, Workers
 
@@ -41,14 +41,12 @@ class SolveContext:
     over: Callable[[], bool] = lambda: False
 
 
-def cost_of(
-    result: SolveResult, config: HighFidelityConfig, objectives: Mapping[str, float] | None = None
-) -> float:
+def cost_of(result: SolveResult, config: HighFidelityConfig, objectives: Objectives | None = None) -> float:
     """Return what one solve costs under `config`, positive and lower is better.
 
     Costs by the objective are relative to the `best_known` in `objectives`, or else to the solve's own.
     """
-    best = (objectives or {}).get(result.key)
+    best = (objectives or {}).get(result.digest or result.instance)
     cost = max(result.cost(config.cost, best, config.time_limit_s), LEAST[config.cost])
     if config.cost == "time" and not result.finished:
         # SCIP may have given up early, out of memory say; that is not to look fast.
@@ -58,22 +56,17 @@ def cost_of(
     return cost
 
 
-def choose_cost(
-    config: HighFidelityConfig, results: Iterable[SolveResult | None]
-) -> tuple[HighFidelityConfig, str]:
-    """Return by what cost to compare methods, and a sentence why; one that is set stays, without a sentence.
-
-    `results` are of SCIP default settings.
-    """
-    solves = [result for result in results if result is not None]
+def choose_cost(config: HighFidelityConfig, usual: Iterable[SolveResult | None]) -> tuple[Cost, str]:
+    """Return by what to compare methods after SCIP's `usual` solves, and a sentence why, without which it was set."""
+    solves = [result for result in usual if result is not None]
     if not (solves and config.choose_cost and config.cost == "time"):
-        return config, ""
+        return config.cost, ""
     ended = sum(solve.finished for solve in solves)
     why = f"{ended} of {counted(len(solves), 'solve')} ended within {config.time_limit_s:g} CPU seconds"
     if ended or not all(solve.stands_still for solve in solves):
-        return config, f"{why}: methods are compared by CPU time."
-    chosen = config.model_copy(update={"cost": "primal_integral", "choose_cost": False})
-    return chosen, f"{why}, and the dual bound stands still: methods are compared by the primal integral."
+        return "time", f"{why}: methods are compared by CPU time."
+    why += ", and the dual bound stands still"
+    return "primal_integral", f"{why}: methods are compared by the primal integral."
 
 
 def solve_each(

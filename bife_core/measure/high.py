@@ -22,7 +22,7 @@ from bife_core.measure.solves import Solved
 from bife_core.solver.methods.base import Method
 from bife_core.solver.methods.references import beside_branching
 from bife_core.solver.methods.scorer import BaseScorer
-from bife_core.solver.scip.solve import SolveResult
+from bife_core.solver.scip.solve import Objectives, SolveResult
 
 
 class HighScore(Value):
@@ -55,7 +55,7 @@ class HighScore(Value):
 
 
 def high_fidelity(
-    results: Sequence[SolveResult], config: HighFidelityConfig, objectives: Mapping[str, float] | None = None
+    results: Sequence[SolveResult], config: HighFidelityConfig, objectives: Objectives | None = None
 ) -> float:
     """Return F_HF of the given solves, at least one, their seconds as the clock showed them; see `cost_of`."""
     return -fmean(cost_of(result, config, objectives) for result in results)
@@ -97,9 +97,7 @@ class _RuleSolves(MethodSolves):
         out = self.failed is not None or self.eliminated is not None
         return HighScore(
             f_hf=None if out else -fmean(costs[place] for place in ended),
-            raw_f_hf=None
-            if out
-            else high_fidelity(list(ended.values()), self.context.config, self.objectives),
+            raw_f_hf=None if out else high_fidelity([*ended.values()], self.context.config, self.objectives),
             failure=self.failed,
             eliminated=self.eliminated,
             costs=tuple(costs[place] if place in ended else None for place in range(len(self.instances))),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final
+from typing import Any, Final
 
 from bife_core.base.errors import SolverError
 from bife_core.base.stats import geometric_mean
@@ -93,7 +93,7 @@ class TrialRace:
         There are as many instances as these solve in about `usual_s` CPU seconds, but one in any case. A `SolverError`
         says that they fail on all.
         """
-        solved, each_s = list[Solved](), self.context.config.time_limit_s
+        solved, each_s, config = list[Solved](), self.context.config.time_limit_s, self.context.config
         while len(solved) < min(fit := max(1, int(min(len(self.instances), usual_s / each_s))), USUAL):
             new = self.instances[len(solved) : min(fit, USUAL)]
             solved += solve_each(ScipMethod(name=RPB), new, self.context)
@@ -104,9 +104,9 @@ class TrialRace:
             self.notes.append(f"{kept}: SCIP's default settings take {each_s:.0f} CPU seconds on each.")
             self.instances = self.instances[:count]
         self.usual = [*(solve.result for solve in solved), *[None] * (len(self.instances) - len(solved))]
-        chosen, why = choose_cost(self.context.config, self.usual)
-        if chosen.cost != self.context.config.cost:
-            self.context = replace(self.context, config=chosen)
+        cost, why = choose_cost(config, self.usual)
+        if cost != config.cost:
+            self.context = replace(self.context, config=config.model_copy(update={"cost": cost}))
             self.notes.append(why)
         self.objectives |= best_known(self.usual)
         self.costs = self._costs_of(self.usual)
@@ -181,20 +181,19 @@ class TrialRace:
         elif trial.logs and not trial.failed:  # as if all instances were like those seen
             ratio = math.exp(trial.mean()) * self.ratio_of(self.best)
         self.solved.append([trial.results.get(place) if cost else None for place, cost in enumerate(costs)])
-        self.raced.append(
-            Raced(
-                costs=costs,
-                ratio=ratio,
-                seen=len(trial.results),
-                cpu_s=trial.cpu_s + cpu_s,
-                won=won,
-                eliminated=trial.eliminated,
-                failed=trial.failed,
-            )
+        raced = Raced(
+            costs=costs,
+            ratio=ratio,
+            seen=len(trial.results),
+            cpu_s=trial.cpu_s + cpu_s,
+            won=won,
+            eliminated=trial.eliminated,
+            failed=trial.failed,
         )
+        self.raced.append(raced)
         if won:
             self.follow(len(self.raced) - 1)
-        return self.raced[-1]
+        return raced
 
     def follow(self, number: int | None) -> None:
         """Race against one of those `raced` from now on, or against the default settings."""
@@ -203,18 +202,17 @@ class TrialRace:
 
     def learn(self, results: Iterable[SolveResult]) -> None:
         """Take over better objectives, and measure what was raced by them."""
-        config, better = self.context.config, best_known(results, self.objectives)
-        if config.cost not in BY_OBJECTIVE or better == self.objectives:
+        better = best_known(results, self.objectives)
+        if self.context.config.cost not in BY_OBJECTIVE or better == self.objectives:
             return
         self.objectives |= better
         self.costs[:], lowest, last = self._costs_of(self.usual), 1.0, None
-        for number, (raced, solved) in enumerate(zip(self.raced, self.solved, strict=True)):
-            costs = self._costs_of(solved)
-            ratio = self.ratio_of(costs) if any(costs) else raced.ratio
-            won = raced.won and ratio is not None and ratio < lowest
-            if won and ratio is not None:
-                lowest, last = ratio, number
-            self.raced[number] = raced.model_copy(update={"costs": tuple(costs), "ratio": ratio, "won": won})
+        for number, raced in enumerate(self.raced):
+            anew: dict[str, Any] = {"costs": tuple(self._costs_of(self.solved[number]))}
+            if raced.won:
+                anew |= {"ratio": (ratio := self.ratio_of(anew["costs"])), "won": ratio < lowest}
+                lowest, last = (ratio, number) if ratio < lowest else (lowest, last)
+            self.raced[number] = raced.model_copy(update=anew)
         self.follow(None if self.leader is None else last)
 
     def _costs_of(self, results: Iterable[SolveResult | None]) -> list[float | None]:

@@ -77,9 +77,10 @@ def ablate(
             parts[row.group][row.name] = chosen[row.name]
     race = TrialRace(instances[:USUAL], context)
     race.begin()
-    spent_s = race.run(winner).cpu_s
+    won = race.run(winner)
+    spent_s = won.cpu_s
 
-    def measured(groups: Collection[str], most_s: float) -> tuple[int | None, str]:
+    def measured(groups: Collection[str], most_s: float) -> tuple[float | None, str]:
         nonlocal spent_s
         if spent_s >= most_s:
             return None, "the budget was spent"
@@ -87,29 +88,21 @@ def ablate(
         raced = race.run(space.configuration(some), to_the_end=False)
         spent_s += raced.cpu_s
         cut = any(raced.costs[place] is None for place in race.places)
-        note = "at least, as solves were cut short" if cut else ""
-        return len(race.raced) - 1, raced.failed or note
-
-    def ratio_of(number: int | None) -> float | None:
-        return None if number is None else race.raced[number].ratio
-
-    def without(group: str) -> float | None:
-        ratio = ratio_of(alone.get(group))
-        return ratio and ratio / race.ratio_of(race.raced[0].costs)
+        return raced.ratio, raced.failed or ("at least, as solves were cut short" if cut else "")
 
     race.follow(0)
-    alone = dict[str, int | None]()
+    alone = dict[str, float | None]()
     for group in parts if len(parts) > 1 else ():
-        alone[group], _ = measured(parts.keys() - {group}, budget_s / 2)
+        ratio, _ = measured(parts.keys() - {group}, budget_s / 2)
+        alone[group] = ratio and ratio / race.ratio_of(race.best)
     # The path is measured from SCIP's default settings on: what matters least is left when the budget is spent.
     race.follow(None)
     before, steps = 1.0, list[Step]()
-    order = sorted(parts, key=lambda group: -(without(group) or 1.0))
+    order = sorted(parts, key=lambda group: -(alone.get(group) or 1.0))
     path = [measured(order[:count], budget_s) for count in range(1, len(order))]
-    path.append((0, race.raced[0].failed or race.raced[0].eliminated or ""))
-    for group, (number, note) in zip(order, path, strict=True):
-        ratio = ratio_of(number)
-        facts = {"alone": without(group), "factor": ratio and ratio / before, "ratio": ratio, "note": note}
+    path.append((race.raced[0].ratio, won.failed or won.eliminated or ""))
+    for group, (ratio, note) in zip(order, path, strict=True):
+        facts = {"alone": alone.get(group), "factor": ratio and ratio / before, "ratio": ratio, "note": note}
         steps.append(Step(group=group, settings=choices_text(parts[group]), **facts))
         before = ratio or before
     return Ablation(steps=tuple(steps), instances=len(race.places), cost=race.context.config.cost)

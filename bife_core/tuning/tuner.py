@@ -213,9 +213,9 @@ def tune(
             race.notes.append(f"With {choices_text(choices)} a solve failed or was wrong: {raced.failed}")
         trials_so_far = (*tuning.trials, Trial(choices=choices, raced=raced, reason=reason))
         if tuning.cost in BY_OBJECTIVE:  # which is better known than it was
-            measured = [default.model_copy(update={"costs": tuple(race.costs)}), *race.raced]
-            pairs = zip(trials_so_far, measured, strict=True)
-            trials_so_far = tuple(trial.model_copy(update={"raced": anew}) for trial, anew in pairs)
+            anew = [default.model_copy(update={"costs": tuple(race.costs)}), *race.raced]
+            pairs = zip(trials_so_far, anew, strict=True)
+            trials_so_far = tuple(trial.model_copy(update={"raced": raced}) for trial, raced in pairs)
         tuning = tuning.model_copy(update={"trials": trials_so_far, "notes": tuple(race.notes)})
         chosen = space.configuration(tuning.best.choices)
         tuning = tuning.model_copy(update={"configuration": chosen})

@@ -113,10 +113,8 @@ class Ratio(Value):
         if not self.instances:
             return f"no method branches on any of {counted(self.unbranched, 'instance')}"
         least = f"{METRICS[self.metric].words} at most {METRICS[self.metric].least:g}"
-        alike = (
-            "all objectives are alike" if self.metric == "objective" else "solves are too short to compare"
-        )
-        return f"{alike} ({least})" if self.short == self.instances else ""
+        what = "objectives are too close" if self.metric == "objective" else "solves are too short"
+        return f"{what} to compare ({least})" if self.short == self.instances else ""
 
     @property
     def unit(self) -> str:

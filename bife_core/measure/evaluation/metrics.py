@@ -26,8 +26,8 @@ class Metric:
 
     `name` stands in files, `label` in tables, `words` in sentences, and `unit` after a number (empty for counts).
     Smaller values count as `least`, see `bife_core.solver.scip.cost.LEAST`. A missing solve costs at least `worst`
-    and `worst_per_s` for each second of the time limit, or, where both are 0, a multiple of what others took. With
-    `waits` a solve without a proof costs that too. One of `work` does not count what a user waits for.
+    and `worst_per_s` for each second of the time limit, or, where both are 0, a multiple of what others took. One of
+    `work` does not count what a user waits for.
     """
 
     name: str
@@ -38,7 +38,6 @@ class Metric:
     unit: str = ""
     worst: float = 0.0
     worst_per_s: float = 0.0
-    waits: bool = False
     work: bool = False
 
     @property
@@ -54,7 +53,7 @@ class Metric:
         """Return the column of a frame, with `missing` and `solved`, with what solves that are missing cost."""
         values = frame[self.column].mask(frame["missing"])
         floor = self.worst + self.worst_per_s * time_limit_s
-        if self.waits:  # a solve that ran out of memory early was not fast
+        if self.column in ("cpu_s", "wall_s"):  # a solve that ran out of memory early was not fast
             values = values.where(frame["solved"], values.clip(lower=floor))
         same = [frame["digest"], frame["seed"]]
         costliest = values.clip(lower=self.least).groupby(same).transform("max")
@@ -73,8 +72,8 @@ def _cost(name: Cost, label: str, words: str, **more: Any) -> Metric:
 METRICS: Final[Mapping[str, Metric]] = {
     metric.name: metric
     for metric in (
-        _cost("time", "Time", "CPU time", unit="CPU s", worst_per_s=1.0, waits=True),
-        Metric("wall", "Wall time", "wall time", "wall_s", TICK_S, "s", worst_per_s=1.0, waits=True),
+        _cost("time", "Time", "CPU time", unit="CPU s", worst_per_s=1.0),
+        Metric("wall", "Wall time", "wall time", "wall_s", TICK_S, "s", worst_per_s=1.0),
         _cost("nodes", "Nodes", "nodes", work=True),
         Metric("fair_nodes", "Fair nodes", "fair nodes", "fair_nodes", 1.0, work=True),
         _cost("lp_iterations", "LP iterations", "LP iterations", work=True),
@@ -118,7 +117,7 @@ def solve_frame(
     objectives = best_known(itertools.compress(solves, ~frame["missing"]))
     for cost in BY_OBJECTIVE if any(solves) else ():
         frame[cost] = [
-            float("nan") if solve is None else solve.cost(cost, objectives.get(solve.key), time_limit_s)
+            float("nan") if solve is None else solve.cost(cost, objectives.get(solve.digest), time_limit_s)
             for solve in solves
         ]
     for metric in METRICS.values():

@@ -38,9 +38,9 @@ def precheck(config: PipelineConfig, runtime: Runtime) -> Precheck:
     parts = {split: len(members) for split, members in of_folder.items()}
     cut_short, cores = not all(solve.finished for solve in solves), runtime.workers(config.runner).workers
     expected: Estimate = estimate(config, fmean(solve.cpu_s for solve in solves), cores, parts, cut_short)
-    high, why = choose_cost(config.high, solves)
+    cost, why = choose_cost(config.high, solves)
     sentences = filter(None, (sentence, why, f"A run takes {expected.sentence}."))
-    return Precheck(sentence=" ".join(sentences), cost=high.cost, expected=expected)
+    return Precheck(sentence=" ".join(sentences), cost=cost, expected=expected)
 
 
 def time_sentence(results: Sequence[SolveResult | None]) -> str:

@@ -13,6 +13,7 @@ from bife_core.registry.evidence import Origin, RegisteredRule
 from bife_core.run.config import PipelineConfig
 from bife_core.run.estimate import Estimate
 from bife_core.run.observer import TrackedRun
+from bife_core.run.presets import with_overrides
 from bife_core.run.stages.runtime import InstanceSet
 from bife_core.run.study import SearchOutcome
 from bife_core.search import Sample
@@ -23,10 +24,7 @@ from bife_core.tuning.tuner import Tuning
 
 
 class Precheck(Value):
-    """Where SCIP's time goes, in a sentence, what methods are compared by, and how long a run takes.
-
-    It is None if no instance could be solved.
-    """
+    """Where SCIP's time goes, what methods are compared by and how long a run takes, None if no solve shows it."""
 
     sentence: str
     cost: Cost | None = None
@@ -34,11 +32,8 @@ class Precheck(Value):
 
     def put_into(self, config: PipelineConfig) -> PipelineConfig:
         """Return a configuration by whose cost methods are compared."""
-        if self.cost in (None, config.high.cost):
-            return config
-        high = config.high.model_copy(update={"cost": self.cost, "choose_cost": False})
-        evaluation = config.evaluation.model_copy(update={"metric": self.cost})
-        return config.model_copy(update={"high": high, "evaluation": evaluation})
+        chosen = {"high.cost": self.cost, "evaluation.metric": self.cost}
+        return config if self.cost in (None, config.high.cost) else with_overrides(config, chosen)
 
 
 class CollectionResult(Value):

@@ -51,12 +51,8 @@ def relative_gap(primal: float | None, dual: float | None) -> float:
 def primal_gap(objective: float | None, best: float | None, maximise: bool = False) -> float:
     """Return the gap of an objective to the best known, between 0 and 1 (Berthold, 2013); None is no solution.
 
-    Examples
-    --------
-    >>> primal_gap(30.0, 7.5), primal_gap(7.5, 30.0, maximise=True), primal_gap(-1.0, 1.0, maximise=True)
-    (0.75, 0.75, 1.0)
-    >>> primal_gap(0.0, 0.0), primal_gap(7.0, 7.5), primal_gap(None, 7.5)
-    (0.0, 0.0, 1.0)
+    >>> primal_gap(30.0, 7.5), primal_gap(7.5, 30.0, maximise=True), primal_gap(1.0, -1.0), primal_gap(0.0, 0.0)
+    (0.75, 0.75, 1.0, 0.0)
     """
     if objective is None or best is None:
         return LARGEST_GAP

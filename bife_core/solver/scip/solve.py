@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any, Final, Self
+from typing import Any, Final, Self, TypeAlias
 
 import pyscipopt
 from pydantic import ConfigDict, Field, field_validator
@@ -179,11 +179,6 @@ class SolveResult(Value):
     machine: str = ""
 
     @property
-    def key(self) -> str:
-        """What stands for the instance: the digest, or else the name."""
-        return self.digest or self.instance
-
-    @property
     def caution(self) -> str | None:
         """A sentence on a best solution with a `violation`."""
         advice = "with its integers rounded. SCIP's tolerances allow it; solve with numerics/feastol = 1e-9"
@@ -223,8 +218,8 @@ class SolveResult(Value):
         """
         best = self.primal_bound if best is None else best
         if kind == "objective":
-            proven_none = self.finished and self.primal_bound is None
-            gap = 0.0 if proven_none else primal_gap(self.primal_bound, best, self.maximise)
+            closed = self.finished and self.primal_bound is None  # by a proof that there is no solution
+            gap = 0.0 if closed else primal_gap(self.primal_bound, best, self.maximise)
             return 1.0 / max(1.0 - gap, 1.0 / LARGEST_OBJECTIVE)
         if kind == "primal_integral":
             end_s = limit_s if limit_s and not self.finished else self.cpu_s
@@ -245,26 +240,23 @@ def disagree(a: SolveResult, b: SolveResult) -> bool:
     return abs(a.primal_bound - b.primal_bound) > TOLERANCE * scale
 
 
-def best_known(
-    results: Iterable[SolveResult | None], before: Mapping[str, float] | None = None
-) -> dict[str, float]:
-    """Return the best objective of each instance, by its `key`, what was known `before` included.
+Objectives: TypeAlias = Mapping[str, float]
+"""The best objective known of each instance, by its digest or else its name."""
 
-    Solves with a `violation` count for nothing.
-    """
-    objectives = dict(before or {})
+
+def best_known(results: Iterable[SolveResult | None], before: Objectives | None = None) -> dict[str, float]:
+    """Return the best objectives of solves without `violation`, and of those known `before`."""
+    best = dict(before or {})
     for result in results:
-        if result is not None and result.primal_bound is not None and result.violation is None:
-            better = max if result.maximise else min
-            objectives[result.key] = better(
-                objectives.get(result.key, result.primal_bound), result.primal_bound
-            )
-    return objectives
+        if result is not None and (value := result.primal_bound) is not None and result.violation is None:
+            name, better = result.digest or result.instance, max if result.maximise else min
+            best[name] = better(best.get(name, value), value)
+    return best
 
 
 def cautions(results: Iterable[SolveResult]) -> tuple[str, ...]:
     """Return a sentence per instance with a best solution that has a `violation`."""
-    sentences = {result.key: result.caution for result in results if result.caution}
+    sentences = {result.digest or result.instance: result.caution for result in results if result.caution}
     return tuple(sentences.values())
 
 
@@ -273,7 +265,7 @@ def contradictions(results: Iterable[SolveResult]) -> tuple[str, ...]:
     solves, sentences = list(results), dict[str, str]()
     for result, sentence in zip(solves, refuted(solves, [True] * len(solves)), strict=True):
         if sentence is not None:
-            sentences.setdefault(result.key, sentence)
+            sentences.setdefault(result.digest or result.instance, sentence)
     return tuple(sentences.values())
 
 
@@ -282,10 +274,10 @@ def refuted(results: Sequence[SolveResult | None], trusted: Sequence[bool]) -> l
     proven: dict[str, SolveResult] = {}
     for result, certain in zip(results, trusted, strict=True):
         if certain and result is not None and result.proven:
-            proven.setdefault(result.key, result)
+            proven.setdefault(result.digest or result.instance, result)
     sentences: list[str | None] = [None] * len(results)
     for position, b in enumerate(results):
-        a = None if b is None else proven.get(b.key)
+        a = None if b is None else proven.get(b.digest or b.instance)
         if a is not None and b is not None and disagree(a, b):
             ends = (f"{solve.method} ended {solve.status} with {solve.primal_bound}" for solve in (a, b))
             sentences[position] = f"{a.instance}: {', '.join(ends)}."
@@ -414,9 +406,8 @@ class RootClock(pyscipopt.Eventhdlr):  # type: ignore[misc]
 
     def _enter_incumbent(self) -> None:
         second = round(time.thread_time() - self._began_s, 4)
-        objective = self.model.getSolObjVal(
-            self.model.getBestSol()
-        )  # the primal bound follows after the event
+        # SCIP updates its primal bound after the event.
+        objective = self.model.getSolObjVal(self.model.getBestSol())
         if self.incumbents and second < self.incumbents[-1][0] + TICK_S:
             second, _ = self.incumbents.pop()
         self.incumbents.append((second, objective))
