@@ -12,11 +12,10 @@ import numpy.typing as npt
 
 from bife_core.base.native import ObjectCode, kept
 from bife_core.solver.code_digest import code_digest, digest_of_code
-from bife_core.solver.starts import layout
 from bife_core.solver.starts.problem import Array, Problem
 
 _WORK: Final = 20_000
-_LEAST_WORK, _MOST_WORK = 5_000_000, 300_000_000
+_LEAST_WORK, _MOST_WORK = 30_000_000, 300_000_000
 """Entries of rows and columns that the search goes through, for each of the matrix: the same on every machine.
 
 A second on a thousand variables and seven thousand entries, two at most.
@@ -76,15 +75,11 @@ def _followers(problem: Problem, columns: Any, constant: npt.NDArray[np.bool_]) 
             for variable in list(unresolved):
                 entries = range(starts[variable], starts[variable + 1])
                 if by_equation:
-                    defining = [entry for entry in entries if equal[rows[entry]] and left[rows[entry]] == 1][
-                        :1
-                    ]
+                    defining = [entry for entry in entries if equal[rows[entry]] and left[rows[entry]] == 1]
                 else:
                     defining = [entry for entry in entries if sides[values[entry] > 0][rows[entry]]]
-                    if any(left[rows[entry]] > 1 for entry in defining):
-                        continue
-                if defining or not by_equation:
-                    followers[variable] = defining
+                if all(left[rows[entry]] == 1 for entry in defining) and (defining or not by_equation):
+                    followers[variable] = defining[:1] if by_equation else defining
                     del unresolved[variable]
                     for entry in entries:
                         left[rows[entry]] -= 1
@@ -92,10 +87,8 @@ def _followers(problem: Problem, columns: Any, constant: npt.NDArray[np.bool_]) 
             return followers
 
 
-def _groups(
-    problem: Problem, rows: Any, moving: npt.NDArray[np.bool_], rest: Array
-) -> list[npt.NDArray[np.int64]]:
-    """Return disjoint sets of binary variables of which a row wants exactly one, those of large entries first."""
+def _groups(problem: Problem, rows: Any, moving: Any, rest: Array) -> list[npt.NDArray[np.int64]]:
+    """Return disjoint sets of binary variables of which a row wants exactly one."""
     taken, groups = ~problem.binary, list[npt.NDArray[np.int64]]()
     for row in np.flatnonzero(problem.lhs == problem.rhs).tolist():
         entries = slice(rows.indptr[row], rows.indptr[row + 1])
@@ -105,86 +98,49 @@ def _groups(
         if exclusive and not taken[members].any():
             taken[members] = True
             groups.append(np.sort(members).astype(np.int64))
-    weight = abs(rows).sum(axis=0)
-    return sorted(groups, key=lambda members: -float(weight[members].sum()))
+    return groups
 
 
 def _annealed(
     problem: Problem, rows: Any, sign: Array, moving: npt.NDArray[np.bool_], followers: dict[int, list[int]]
 ) -> Array | None:
-    lower, upper = (
-        np.where(sign > 0, problem.lower, -problem.upper),
-        np.where(sign > 0, problem.upper, -problem.lower),
-    )
-    value = np.where(moving & ~problem.integer & np.isfinite(lower), lower, 0.0)
-    value[~moving] = lower[~moving]
+    bounds = (problem.lower, problem.upper)
+    lower, upper = np.where(sign > 0, bounds, (-bounds[1], -bounds[0]))
+    order, n, m, columns = list(followers), len(lower), len(problem.lhs), rows.tocsc()
+    least = np.where(np.isfinite(lower), lower, np.minimum(0.0, upper))
+    value = np.where(moving & problem.integer, 0.0, least)
     groups = _groups(problem, rows, moving, rows @ np.where(moving, 0.0, value))
-    columns, by_row = rows.tocsc(), rows.sorted_indices()
-    n, m, order = len(lower), len(problem.lhs), list(followers)
-    lower = np.where(
-        np.isfinite(lower), lower, [-1e30 if followers.get(v) else min(0.0, upper[v]) for v in range(n)]
-    )
+    sizes, members = np.array([*map(len, groups)], dtype=int), np.concatenate([*groups, np.zeros(0, int)])
+    group_ptr, slot = np.cumsum([0, *sizes]), np.arange(len(groups)) % np.maximum(sizes, 1)
+    value[members[group_ptr[:-1] + slot]] = 1.0
+    free = np.setdiff1d(np.flatnonzero(problem.binary), members)
     defining = [entry for variable in order for entry in followers[variable]]
-    positions = np.repeat(np.arange(len(order)), [len(followers[variable]) for variable in order])
-    defined_rows = columns.indices[defining]
-    by_defined = np.argsort(defined_rows, kind="stable")
-    largest = abs(rows).max(axis=1).toarray().ravel()
-    scale = 1.0 / np.where(largest > 0.0, largest, 1.0)
-    grouped = np.concatenate([*groups, np.zeros(0, dtype=np.int64)])
-    free = np.setdiff1d(np.flatnonzero(problem.binary), grouped)
-    objective, activity = problem.objective * sign, rows @ value
-    excess = np.maximum(np.maximum(problem.lhs - activity, activity - problem.rhs), 0.0) * scale
-    work, best = min(max(_WORK * rows.nnz, _LEAST_WORK), _MOST_WORK), np.zeros(n)
-    words, numbers = np.zeros(layout.N_WORDS, np.int64), np.zeros(layout.N_NUMBERS)
-    words[[layout.N_GROUPS, layout.N_FREE, layout.N_VARIABLES, layout.N_DIRTY]] = (
-        len(groups),
-        len(free),
-        n,
-        len(order),
+    counts, defined_row = [len(followers[variable]) for variable in order], columns.indices[defining]
+    by_row = np.argsort(defined_row, kind="stable")
+    row_follower_ptr = np.searchsorted(defined_row[by_row], np.arange(m + 1))
+    row_follower = np.repeat(np.arange(len(order)), counts)[by_row]
+    floor = [-1e30 if followers.get(k) and np.isinf(lower[k]) else low for k, low in enumerate(least)]
+    objective, activity, largest = (
+        problem.objective * sign,
+        rows @ value,
+        abs(rows).max(axis=1).toarray().ravel(),
     )
-    words[[layout.RANDOM, layout.WORK]] = problem.rng.integers(1, 2**62), work
-    numbers[[layout.COST, layout.VIOLATION]] = objective @ value, excess.sum()
-    numbers[[layout.WEIGHT, layout.BEST_COST]] = 10.0 * (abs(objective).max() or 1.0), np.inf
-    arrays = {
-        layout.WORDS: words,
-        layout.NUMBERS: numbers,
-        layout.COL_PTR: columns.indptr,
-        layout.COL_ROW: columns.indices,
-        layout.COL_VAL: columns.data,
-        layout.ROW_PTR: by_row.indptr,
-        layout.ROW_COL: by_row.indices,
-        layout.OBJECTIVE: objective,
-        layout.LOWER: lower,
-        layout.UPPER: upper,
-        layout.LHS: problem.lhs,
-        layout.RHS: problem.rhs,
-        layout.SCALE: scale,
-        layout.FOLLOWER: order,
-        layout.DEFINED_PTR: np.cumsum([0, *(len(followers[variable]) for variable in order)]),
-        layout.DEFINED_ROW: defined_rows,
-        layout.DEFINED_VAL: columns.data[defining],
-        layout.ROW_FOLLOWER_PTR: np.searchsorted(defined_rows[by_defined], np.arange(m + 1)),
-        layout.ROW_FOLLOWER: positions[by_defined],
-        layout.GROUP_PTR: np.cumsum([0, *map(len, groups)]),
-        layout.GROUP_MEMBER: grouped,
-        layout.SLOT: np.full(len(groups), -1),
-        layout.FREE: free,
-        layout.IS_FREE: np.isin(np.arange(n), free),
-        layout.VALUE: value,
-        layout.ACTIVITY: activity,
-        layout.BEST: best,
-        layout.ROW_LOG: np.zeros(rows.nnz + 16, np.int64),
-        layout.ROW_OLD: np.zeros(rows.nnz + 16),
-        layout.VAR_LOG: np.zeros(n + 16, np.int64),
-        layout.VAR_OLD: np.zeros(n + 16),
-        layout.DIRTY: np.arange(len(order)),
-        layout.IS_DIRTY: np.ones(len(order), np.int64),
-    }
-    kinds = {True: np.float64, False: np.int64}
-    kept_alive = [
-        np.ascontiguousarray(array, kinds[np.asarray(array).dtype.kind == "f"])
-        for _, array in sorted(arrays.items())
-    ]
-    addresses = np.array([array.ctypes.data for array in kept_alive])
+    scale = 1.0 / np.where(largest > 0.0, largest, 1.0)
+    violation = (np.maximum(np.maximum(problem.lhs - activity, activity - problem.rhs), 0.0) * scale).sum()
+    words = [problem.rng.integers(1, 2**62), min(max(_WORK * rows.nnz, _LEAST_WORK), _MOST_WORK)]
+    numbers, best = np.array([objective @ value, violation, 1.0, np.inf]), np.zeros(n)
+    integers = [
+        [len(groups), len(free), n, len(order), 0, 0, *words], columns.indptr, columns.indices, rows.indptr,
+        rows.indices, order, np.cumsum([0, *counts]), defined_row, row_follower_ptr, row_follower, group_ptr, members,
+        slot, free, np.isin(np.arange(n), free), np.arange(len(order)), np.ones(len(order)), np.zeros(rows.nnz + 16),
+        np.zeros(n + 16),
+    ]  # fmt: skip
+    doubles = [
+        numbers, columns.data, columns.data[defining], objective, floor, upper, problem.lhs, problem.rhs, scale, value,
+        activity, best, np.zeros(rows.nnz + 16), np.zeros(n + 16),
+    ]  # fmt: skip
+    arrays = [np.ascontiguousarray(array, np.int64) for array in integers]
+    arrays += [np.ascontiguousarray(array, np.float64) for array in doubles]
+    addresses = np.array([array.ctypes.data for array in arrays])
     ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64)(_anneal())(addresses.ctypes.data)
-    return best if np.isfinite(numbers[layout.BEST_COST]) else None
+    return best if np.isfinite(numbers[-1]) else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import resource
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -18,7 +19,6 @@ from bife_core.solver.code_digest import digest_of_code
 from bife_core.solver.scip.libscip import scip_errors
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
     import pyscipopt
 
     from bife_core.solver.starts.problem import Problem
@@ -99,11 +99,10 @@ class StartMethod(Value):
 
             prepare()
 
-    def propose(self, problem: Problem) -> tuple[list[Any], float]:
-        """Return what is proposed, unchecked, and the CPU seconds of processes that were started for it."""
+    def propose(self, problem: Problem) -> Any:
+        """Return what is proposed, unchecked."""
         if self.source is None:
-            proposed: list[Any] = STARTS.find(self.name)(problem)
-            return proposed, 0.0
+            return STARTS.find(self.name)(problem)
         from bife_core.solver.starts.confined import propose
 
         return propose(self.source, problem)
@@ -134,72 +133,55 @@ def give_starts(model: pyscipopt.Model, method: StartMethod, limit_s: float) -> 
     from bife_core.solver.starts.problem import problem_of
 
     method.prepare()
-    cpu, wall, child_s, failed = time.thread_time(), time.perf_counter(), 0.0, False
-    limit_s = min(method.limit_s, limit_s)
-    seed = int(model.getParam("randomization/randomseedshift"))
+    cpu, wall, failed = _cpu_s(), time.perf_counter(), False
     try:
+        seed, limit_s = int(model.getParam("randomization/randomseedshift")), min(method.limit_s, limit_s)
         problem = problem_of(model, seed, limit_s, method.solutions)
-        proposed, child_s = method.propose(problem)
-        sentence = _entered(model, problem, proposed)
+        sentence = _entered(model, problem, method.propose(problem))
     except Exception as error:  # noqa: BLE001 - whatever it raises, the solve goes on
-        child_s = getattr(error, "child_s", child_s)
         failed, message = (
             True,
             str(error) if isinstance(error, BifeError) else f"{type(error).__name__}: {error}",
         )
         sentence = f"it failed: {' '.join(message.split())}"
-    cpu_s, wall_s = time.thread_time() - cpu + child_s, time.perf_counter() - wall
+    cpu_s, wall_s = _cpu_s() - cpu, time.perf_counter() - wall
     sentence = f"The start method {method.name} took {cpu_s:.2f} CPU seconds; {sentence.rstrip('.')}."
     return Started(sentence=sentence, failed=failed, cpu_s=cpu_s, wall_s=wall_s)
 
 
+def _cpu_s() -> float:
+    """Return the CPU seconds of this thread, and of processes that ended."""
+    return time.thread_time() + sum(resource.getrusage(resource.RUSAGE_CHILDREN)[:2])
+
+
 def _entered(model: pyscipopt.Model, problem: Problem, proposed: Any) -> str:
     """Give starts to the model and say what became of them."""
-    variables, best, count, infeasible = model.getVars(), None, 0, 0
-    candidates = _arrays(proposed, len(variables))
-    for values in candidates:
-        import numpy as np
+    import numpy as np
 
-        partial = bool(np.isnan(values).any())
+    variables, n, objectives, entered = model.getVars(), len(problem.names), list[float](), 0
+    proposed = [proposed] if isinstance(proposed, np.ndarray) and proposed.ndim == 1 else proposed[:MOST]
+    candidates = [np.asarray(each, dtype=np.float64) for each in proposed]
+    for values in candidates:
+        if values.shape != (n,) or np.isinf(values).any() or np.isnan(values).all():
+            what = f"one of the shape {values.shape}" if values.shape != (n,) else "infinite values or none"
+            raise SolverError(f"a start has {n} finite values, of which some may be NaN; it had {what}")
         outside = (values < problem.lower - 1e-6) | (values > problem.upper + 1e-6)
-        nearest = np.round(values)
-        values = np.where(problem.integer & (np.abs(values - nearest) <= 1e-5), nearest, values)
+        partial, near = (
+            bool(np.isnan(values).any()),
+            problem.integer & (np.abs(values - np.round(values)) <= 1e-5),
+        )
         solution = model.createPartialSol() if partial else model.createOrigSol()
-        for variable, value in zip(variables, values.tolist(), strict=True):
-            if value == value and (partial or value):
+        for variable, value in zip(variables, np.where(near, np.round(values), values).tolist(), strict=True):
+            if value == value:  # no NaN
                 model.setSolVal(solution, variable, value)
         if outside.any() or not (partial or model.checkSol(solution, printreason=False, original=True)):
             model.freeSol(solution)
-            infeasible += 1
             continue
-        objective = None if partial else model.getSolObjVal(solution)
+        objectives += [] if partial else [model.getSolObjVal(solution)]
         with scip_errors("SCIP takes no more starts"):
             model.addSol(solution)
-        count += 1
-        if objective is not None:
-            sign = 1.0 if model.getObjectiveSense() == "minimize" else -1.0
-            best = objective if best is None else sign * min(sign * objective, sign * best)
-    objective_text = "" if best is None else f", the best with an objective of {best:.10g}"
-    return f"SCIP got {counted(count, 'start')}{objective_text}" + (
-        f"; {infeasible} were infeasible" if infeasible else ""
-    )
-
-
-def _arrays(proposed: Any, n: int) -> list[npt.NDArray[Any]]:
-    """Return what was proposed as arrays over the variables, or raise a `SolverError` that says what it is instead."""
-    import numpy as np
-
-    if proposed is None:
-        return []
-    single = isinstance(proposed, np.ndarray) and proposed.ndim == 1
-    candidates = [np.asarray(each, dtype=np.float64) for each in ([proposed] if single else proposed[:MOST])]
-    for values in candidates:
-        if values.shape != (n,):
-            raise SolverError(
-                f"a start has a value for each of {n} variables, or NaN; its shape was {values.shape}"
-            )
-        if np.isinf(values).any() or np.isnan(values).all():
-            raise SolverError(
-                "a start has finite values, and NaN for some variables; it had infinite or no values"
-            )
-    return candidates
+        entered += 1
+    best = (min if model.getObjectiveSense() == "minimize" else max)(objectives, default=None)
+    reached = "" if best is None else f", the best with an objective of {best:.10g}"
+    refused = f"; {len(candidates) - entered} were infeasible" if entered < len(candidates) else ""
+    return f"SCIP got {counted(entered, 'start')}{reached}{refused}"
