@@ -199,7 +199,7 @@ def solve_model(
         dual_bound=dual,
         root_bound=root,
         maximise=model.getObjectiveSense() == "maximize",
-        incumbents=None if clock is None else tuple(clock.incumbents),
+        incumbents=None if clock is None else tuple((start_s + at_s, of) for at_s, of in clock.incumbents),
         violation=None if best is None else violation_of(model, best),
         primal_dual_integral=model.getPrimalDualIntegral() + 100.0 * start_s,
         fair_nodes=nodes + saved_nodes(model),

@@ -117,9 +117,13 @@ AnyStart = Annotated[StartMethod, BeforeValidator(_by_name)]
 
 
 class Started(Value):
-    """What became of a start method: `sentence` says it, also of a failure; `cpu_s` and `wall_s` are what it took."""
+    """What became of a start method: `sentence` says it, also of a failure; `cpu_s` and `wall_s` are what it took.
+
+    `objective` is that of the best whole solution, None without one.
+    """
 
     sentence: str
+    objective: float | None
     failed: bool
     cpu_s: float
     wall_s: float
@@ -133,11 +137,11 @@ def give_starts(model: pyscipopt.Model, method: StartMethod, limit_s: float) -> 
     from bife_core.solver.starts.problem import problem_of
 
     method.prepare()
-    cpu, wall, failed = _cpu_s(), time.perf_counter(), False
+    cpu, wall, objective, failed = _cpu_s(), time.perf_counter(), None, False
     try:
         seed, limit_s = int(model.getParam("randomization/randomseedshift")), min(method.limit_s, limit_s)
         problem = problem_of(model, seed, limit_s, method.solutions)
-        sentence = _entered(model, problem, method.propose(problem))
+        sentence, objective = _entered(model, problem, method.propose(problem))
     except Exception as error:  # noqa: BLE001 - whatever it raises, the solve goes on
         failed, message = (
             True,
@@ -146,7 +150,7 @@ def give_starts(model: pyscipopt.Model, method: StartMethod, limit_s: float) -> 
         sentence = f"it failed: {' '.join(message.split())}"
     cpu_s, wall_s = _cpu_s() - cpu, time.perf_counter() - wall
     sentence = f"The start method {method.name} took {cpu_s:.2f} CPU seconds; {sentence.rstrip('.')}."
-    return Started(sentence=sentence, failed=failed, cpu_s=cpu_s, wall_s=wall_s)
+    return Started(sentence=sentence, objective=objective, failed=failed, cpu_s=cpu_s, wall_s=wall_s)
 
 
 def _cpu_s() -> float:
@@ -154,8 +158,8 @@ def _cpu_s() -> float:
     return time.thread_time() + sum(resource.getrusage(resource.RUSAGE_CHILDREN)[:2])
 
 
-def _entered(model: pyscipopt.Model, problem: Problem, proposed: Any) -> str:
-    """Give starts to the model and say what became of them."""
+def _entered(model: pyscipopt.Model, problem: Problem, proposed: Any) -> tuple[str, float | None]:
+    """Give starts to the model; say what became of them, and return the best objective."""
     import numpy as np
 
     variables, n, objectives, entered = model.getVars(), len(problem.names), list[float](), 0
@@ -184,4 +188,4 @@ def _entered(model: pyscipopt.Model, problem: Problem, proposed: Any) -> str:
     best = (min if model.getObjectiveSense() == "minimize" else max)(objectives, default=None)
     reached = "" if best is None else f", the best with an objective of {best:.10g}"
     refused = f"; {len(candidates) - entered} were infeasible" if entered < len(candidates) else ""
-    return f"SCIP got {counted(entered, 'start')}{reached}{refused}"
+    return f"SCIP got {counted(entered, 'start')}{reached}{refused}", best

@@ -137,6 +137,7 @@ def test_a_solve_is_charged_for_its_start_and_proves_the_same(name, tiny):
     assert started.primal_bound == pytest.approx(usual.primal_bound)
     assert 0.0 < started.start_s < started.cpu_s
     assert started.primal_dual_integral >= 100 * started.start_s
+    assert started.incumbents[0][0] >= started.start_s
     assert started.start.startswith(f"The start method {name} took ")
     assert (usual.start_s, usual.start) == (0.0, "")
 

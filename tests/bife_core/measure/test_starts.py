@@ -1,0 +1,55 @@
+"""F_LF of starts: nearer the best objective known is better."""
+
+import pytest
+
+from bife_core.instances.config import FAMILIES
+from bife_core.instances.generated import GeneratedBenchmark
+from bife_core.measure.starts import score_start
+from bife_core.solver.starts.method import StartMethod
+from bife_core.workers import InProcess, WorkerFailure
+
+
+@pytest.fixture(scope="module")
+def placements(tmp_path_factory):
+    """Two instances, with the optima of their own."""
+    folder = tmp_path_factory.mktemp("starts")
+    instances = GeneratedBenchmark(FAMILIES["item_placement"], "tiny", 0, folder).instances("test", 2)
+    return instances, {instances[0].digest: 2.87826528, instances[1].digest: 8.3026673}
+
+
+def test_it_is_one_minus_the_mean_gap_to_the_best_objective(placements):
+    best = score_start(StartMethod(name="local_search"), *placements, InProcess(), 20.0)
+    assert best.f_lf == pytest.approx(1.0, abs=1e-6)
+    instances, objectives = placements
+    halved = {digest: objective / 2 for digest, objective in objectives.items()}
+    worse = score_start(StartMethod(name="local_search"), instances, halved, InProcess(), 20.0)
+    assert worse.gaps == pytest.approx((0.5, 0.5))
+    assert worse.f_lf == pytest.approx(0.5)
+    assert worse.sentences[0].endswith("SCIP got 1 start, the best with an objective of 2.87826528.")
+    assert 0.0 < worse.cpu_s < 20.0
+    nothing = score_start(StartMethod(name="family"), *placements, InProcess(), 20.0)
+    assert (nothing.f_lf, nothing.gaps) == (0.0, (1.0, 1.0))
+
+
+def test_python_of_a_model_is_scored_in_a_worker(placements, pool):
+    source = """
+def start(problem):
+    import numpy as np
+    return problem.solve_restricted(np.full(len(problem.names), np.nan), 100)
+"""
+    best = score_start(StartMethod(name="ours", source=source), *placements, pool, 20.0)
+    assert best.f_lf == pytest.approx(1.0, abs=1e-6)
+    hangs = StartMethod(name="hangs", source="def start(problem):\n    while True:\n        pass")
+    worst = score_start(hangs, *placements, pool, 1.0)
+    assert worst.f_lf == 0.0
+    assert all("it was ended after 1 s" in sentence for sentence in worst.sentences)
+
+
+def test_an_instance_without_an_objective_or_closed_workers_are_no_score(placements):
+    instances, _ = placements
+    with pytest.raises(KeyError):
+        score_start(StartMethod(name="family"), instances, {}, InProcess(), 1.0)
+    closed = InProcess()
+    closed.close()
+    with pytest.raises(WorkerFailure, match="These workers were closed"):
+        score_start(StartMethod(name="family"), *placements, closed, 1.0)
