@@ -115,6 +115,8 @@ def export(
         write_whole(path, text)
         use = f"Call {INCLUDE_FUNCTION}(scip)" if path == output else "Have SCIP read it"
         say(f"Wrote {path}. {use} before the solve (docs/how-to/other-languages.md).")
+    if isinstance(method, Configuration) and method.start is not None:
+        say(f"note: The start {method.start.name} is left out: it needs Python (bife solve MODEL --rule {rule}).")
 
 
 def _short(tags: dict[str, str], name: str) -> str:

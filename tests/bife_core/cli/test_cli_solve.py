@@ -316,3 +316,15 @@ def test_seconds_within_a_tick_of_scips_clock_have_no_ratio(monkeypatch, cpu_s, 
     monkeypatch.setattr("bife_core.cli.solve.show_table", lambda _, rows: shown.extend(rows))
     _show([], [result(cpu_s=one) for one in cpu_s])
     assert [row[-1] for row in shown if row[0] in ("nodes", "CPU s")] == ["1.000", ratio]
+
+
+def test_a_configuration_with_a_start_says_what_became_of_it_and_what_an_export_lacks(
+    solve, bife, best, tmp_path
+):
+    (file := tmp_path / "ours.json").write_text('{"kind": "configuration", "start": "local_search"}')
+    shown = " ".join(solve(rule=file).stdout.split())
+    assert f"objective {best}" in shown
+    assert "note: The start method local_search took 0." in shown
+    assert "CPU seconds; SCIP got 1 start, the best with an objective of " in shown
+    exported = " ".join(bife("export", file, "--output", tmp_path / "ours.c").stdout.split())
+    assert "note: The start local_search is left out: it needs Python (bife solve MODEL --rule " in exported
