@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 from typer import Argument, Option
@@ -22,6 +22,8 @@ from bife_core.cli.consoles import (
 app = typer.Typer(help="List and show branching rules.", no_args_is_help=True)
 
 _RULE = Argument(metavar="REF", help="A Python file, a reference rule, or models:/NAME@ALIAS.")
+_FORMAT = "Write parameters alone: JSON of real types (dict), OR-Tools' string, MathOpt's typed fields."
+_COMPILE = "Compile the C file to SCIP's command line with this rule, on the SCIP of this Python."
 _NAME = Argument(metavar="NAME", help="Registered model, such as bife-combinatorial_auction.")
 
 
@@ -91,32 +93,42 @@ def rollback(
 def export(
     rule: Annotated[str, _RULE],
     output: Annotated[Path, Option(metavar="FILE", help="C file to write.")] = Path("rule.c"),
+    form: Annotated[Literal["c", "dict", "ortools", "mathopt"], Option("--format", help=_FORMAT)] = "c",
+    compiled: Annotated[bool, Option("--compile", help=_COMPILE)] = False,
 ) -> None:
     """Write a rule as a branching-rule plugin of SCIP: one C file; of a configuration its settings file beside it."""
     from bife_core.base.files import check_outputs, write_whole
-    from bife_core.export import INCLUDE_FUNCTION, export_c
+    from bife_core.export.plugin import compile_program, export_c
     from bife_core.solver.methods.configuration import Configuration
     from bife_core.solver.methods.references import load_method
 
-    if output.suffix != ".c":
-        raise typer.BadParameter(f"{output.name} is not what a C file is called.")
-    method, settings = load_method(rule), output.with_suffix(".set")
-    if not isinstance(method, Configuration):
-        written = {output: export_c(rule)}
-    elif Path(rule).resolve() == settings.resolve():
-        raise typer.BadParameter(f"{settings.name} would be written over; give another name.")
-    else:
-        written = {settings: method.settings}
-        if not method.by_scip:
-            written[output] = export_c(method.branching)
+    method = load_method(rule)
+    configuration = method if isinstance(method, Configuration) else Configuration(branching=method)
+    settings, program = output.with_suffix(".set"), output.with_suffix("")
+    in_settings = configuration.by_scip and not configuration.on_demand
+    written = {settings: configuration.settings} if configuration.settings else {}
+    if form != "c":
+        if compiled or not written:
+            raise typer.BadParameter("--format writes parameters, and a rule alone has none.")
+        ending = f".{form}.txt" if form == "ortools" else f".{form}.json"
+        written = {output.with_suffix(ending): configuration.written_for(form)}
+    elif output.suffix != ".c" or Path(rule).resolve() == settings.resolve():
+        raise typer.BadParameter(f"{output.name} is no C file, or {settings.name} would be written over.")
+    elif compiled and in_settings:
+        raise typer.BadParameter("One of SCIP's rules branches, so any `scip -s FILE.set` does.")
+    elif not in_settings:
+        written[output] = export_c(rule)
     output.parent.stat()  # no folder is made
-    check_outputs(written, [rule])
+    check_outputs([*written, *[program] * compiled], [rule])
     for path, text in written.items():
         write_whole(path, text)
-        use = f"Call {INCLUDE_FUNCTION}(scip)" if path == output else "Have SCIP read it"
-        say(f"Wrote {path}. {use} before the solve (docs/how-to/other-languages.md).")
-    if isinstance(method, Configuration) and method.start is not None:
-        say(f"note: The start {method.start.name} is left out: it needs Python (bife solve MODEL --rule {rule}).")
+        say(f"Wrote {path}. How to use it: docs/how-to/other-languages.md.")
+    if configuration.start is not None:
+        say(
+            f"note: The start {configuration.start.name} is left out: it needs Python (bife solve MODEL --rule {rule})."
+        )
+    if compiled:
+        say(f"Compiled {program}, SCIP's command line with what was found: {compile_program(output)}")
 
 
 def _short(tags: dict[str, str], name: str) -> str:

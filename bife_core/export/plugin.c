@@ -10,21 +10,13 @@
  * Rows on demand: @ROWS@
 //? endif
  *
- * Compile, where $SCIP is the folder SCIP is installed in:
+ * Compile to SCIP's command line with it, SCIP being in $SCIP (without its headers, add -DBIFE_NO_SCIP_HEADERS):
  *
- *    cc -std=c99 -O2 -fPIC -shared -ffp-contract=off -I$SCIP/include rule.c -o rule.so -lm
+ *    cc -std=c99 -O2 -DBIFE_MAIN -ffp-contract=off -I$SCIP/include rule.c -o rule -L$SCIP/lib -Wl,-rpath,$SCIP/lib -lscip -lm
  *
- * Use, after SCIP's default plugins were included and before the solve:
- *
- *    SCIP_RETCODE SCIPincludeBranchruleBife(SCIP* scip);      (extern "C" in C++)
- *
- * Or make a program of it, SCIP's own command line with this plugin:
- *
- *    cc -std=c99 -O2 -DBIFE_MAIN -ffp-contract=off -I$SCIP/include rule.c -o scip-with-rule -L$SCIP/lib
- *       -Wl,-rpath,$SCIP/lib -lscip -lm
- *
- * Without SCIP's headers, add -DBIFE_NO_SCIP_HEADERS. Two plugins in one program need names of their own, such as
- * -DBIFE_NAME='"bife_2"' -DBIFE_INCLUDE=SCIPincludeBranchruleBife2; what compiles this file must not use -ffast-math.
+ * Or make a library of it (-fPIC -shared for -DBIFE_MAIN), and call SCIP_RETCODE SCIPincludeBranchruleBife(SCIP* scip), which
+ * is extern "C", after SCIP's default plugins were included and before the solve. Two plugins in one program need names:
+ * -DBIFE_NAME='"bife_2"' -DBIFE_INCLUDE=SCIPincludeBranchruleBife2. What compiles this file must not use -ffast-math.
  *
 //? if ROWS
  * In the first round of presolving, which must not be off, rows of these classes (docs/how-to/configuration.md of BiFE)

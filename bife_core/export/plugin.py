@@ -6,13 +6,18 @@ branchings, as by `bife_core.solver.scip.compiled`, and the guard. Formulas and 
 
 from __future__ import annotations
 
+import os
 import re
+import shlex
+import shutil
+import subprocess
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, Final
 
 from jinja2 import Environment, PackageLoader
 
-from bife_core.base.errors import RuleError
+from bife_core.base.errors import ConfigError, RuleError
 from bife_core.export.writing import feature_constant, formula_in_c, number, rule_in_c
 from bife_core.language.features import FEATURES, GROUPS, columns, groups_of, members_of, rows
 from bife_core.language.features.feature import Call
@@ -21,6 +26,7 @@ from bife_core.solver.methods.base import Method
 from bife_core.solver.methods.configuration import Configuration
 from bife_core.solver.methods.references import AnyReference, load_method, registered_tags, rule_method
 from bife_core.solver.scip.branching import Guard
+from bife_core.solver.scip.libscip import library_file
 from bife_core.solver.scip.row_classes import with_unnamed
 from bife_core.solver.scip.solve import versions
 
@@ -138,6 +144,21 @@ def _rule(ref: Method, solver: str | None) -> dict[str, Any]:
         computed = [name for name, group in named.items() if group.formula and group.cost == cost]
         text[cost] = [name for name in computed if name in conditions]
     return text | {"write": write, "compute": compute} | dict.fromkeys(conditions, True)
+
+
+def compile_program(source: Path) -> str:
+    """Compile a rule's C file to a program beside it, on this libscip; return the command or raise `ConfigError`."""
+    compiler, library = shlex.split(os.environ.get("CC", "cc")), library_file()
+    if not compiler or shutil.which(compiler[0]) is None:
+        how = f"install one, such as gcc, or name it in CC; {source} is written"
+        raise ConfigError(f"There is no C compiler {' '.join(compiler)!r}: {how}.")
+    flags = ["-std=c99", "-O2", "-ffp-contract=off", "-DBIFE_MAIN", "-DBIFE_NO_SCIP_HEADERS"]
+    files = [str(source), "-o", str(source.with_suffix("")), str(library)]
+    command = shlex.join([*compiler, *flags, *files, f"-Wl,-rpath,{library.parent}", "-lm"])
+    done = subprocess.run(shlex.split(command), capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise ConfigError(f"{command} failed: {' '.join(done.stderr.split())[:300]}.")
+    return command
 
 
 def _declaration(call: Call) -> str:

@@ -172,10 +172,8 @@ def instance_files(folder: Path) -> list[Path]:
         paths = (Path(directory, name) for name in names if not name.startswith("."))
         files += [path for path in paths if model_format(path) is not None]
     if not files:
-        others = (path for path in sorted(folder.iterdir()) if path.name.lower().endswith((*CONVERTED,)))
-        raise InstanceError(
-            f"{folder} holds no instance, not even below: {no_instance(next(others, folder))}"
-        )
+        other = next((path for path in folder.iterdir() if path.name.lower().endswith((*CONVERTED,))), folder)
+        raise InstanceError(f"{folder} holds no instance, not even below: {no_instance(other)}")
     return sorted(files)
 
 

@@ -136,8 +136,7 @@ def _of_path(source: object) -> list[Instance]:
     elif model_format(path) is not None:
         files = {path.name: path}
     else:
-        family = f"a family: {', '.join(FAMILIES)}"
-        raise InstanceError(no_instance(path, f", a folder of them, or {family}"))
+        raise InstanceError(no_instance(path, f", a folder of them, or a family: {', '.join(FAMILIES)}"))
     try:
         return [Instance(name, file, digest_of_file(file)) for name, file in files.items()]
     except (OSError, EOFError) as error:

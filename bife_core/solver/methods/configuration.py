@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import re
 import warnings
 from collections.abc import Mapping
 from contextlib import suppress
+from ctypes import c_void_p
 from functools import lru_cache
 from pathlib import Path
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 import pyscipopt
 from pydantic import Field, ValidationError, field_validator
@@ -17,7 +19,7 @@ from bife_core.base.errors import ConfigError, RuleError
 from bife_core.base.values import describe, digest_of
 from bife_core.solver.methods.base import BUILTIN_METHODS, RPB, AnyMethod, Method, ScipMethod
 from bife_core.solver.scip.branching import BranchingStats, Guard
-from bife_core.solver.scip.libscip import scip_errors
+from bife_core.solver.scip.libscip import function, scip_address, scip_errors
 from bife_core.solver.scip.row_classes import RowClasses, put_on_demand
 from bife_core.solver.scip.settings import Parameter, as_given, is_priority, settings_in, usual_parameters
 from bife_core.solver.starts.method import AnyStart
@@ -30,6 +32,8 @@ _NEVER: Final = (
     "write/", "reoptimization/", "benders/", "iis/", "misc/catchctrlc",
 )  # fmt: skip
 """Beginnings of parameters of limits, tolerances, seeds and output, which are no part of a method."""
+
+_KINDS: Final = ("bool", "int", "long", "real", "char", "string")  # of parameters, as SCIP numbers them
 
 _INCOMPLETE: Final = re.compile(r"^# Without (.*), which .*\.json has\.$", re.MULTILINE)
 """First line of a settings file that lacks parts of a configuration."""
@@ -123,6 +127,17 @@ class Configuration(Method):
     def settings(self) -> str:
         """Settings file of SCIP; it names the rule that branches if that is one of SCIP's."""
         return _written(self._in_charge | self.params)
+
+    def written_for(self, form: Literal["dict", "ortools", "mathopt"]) -> str:
+        """Return the parameters as JSON of real types, OR-Tools' string, or JSON of MathOpt's fields by type."""
+        if form == "ortools":  # which takes no character in quotes
+            return re.sub(r'(?m)"(.)"$', r"\1", self.settings)
+        model, fields, params = pyscipopt.Model(), dict[str, Any](), self._in_charge | self.params
+        for name, value in params.items():
+            parameter = function("SCIPgetParam", c_void_p)(c_void_p(scip_address(model)), name.encode())
+            field = f"{_KINDS[function('SCIPparamGetType')(c_void_p(parameter))]}_params"
+            fields.setdefault(field, {})[name] = value
+        return json.dumps(fields if form == "mathopt" else params, indent=2) + "\n"
 
     @property
     def text(self) -> str:

@@ -11,6 +11,7 @@ import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import cache
+from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 import pyscipopt
@@ -55,6 +56,13 @@ def function(name: str, result: type[object] = ctypes.c_int) -> ctypes._NamedFun
 def address_of(name: str) -> int:
     """Return the address of a function of libscip."""
     return ctypes.cast(function(name), ctypes.c_void_p).value or 0
+
+
+def library_file() -> Path:
+    """Return the file of the libscip of this process, whose name in wheels has a hash."""
+    information = (ctypes.c_char_p * 4)()  # `Dl_info`, which begins with the file's name
+    ctypes.CDLL(None).dladdr(ctypes.c_void_p(address_of("SCIPcreate")), information)
+    return Path(os.fsdecode(information[0] or b"")).resolve()
 
 
 def call_from_compiled_code(names: Iterable[str]) -> None:

@@ -21,10 +21,6 @@ from bife_core.solver.scip.text_mps import check_mps, free_rows
 
 ModelFormat = Literal["mps", "lp", "cip", "opb", "wbo", "nl", "cnf", "fzn", "osil", "pip", "rlp"]
 
-EXPECTED_FILES: Final = (
-    "a .mps, .lp, .cip, .opb, .wbo, .nl, .cnf, .fzn, .osil, .pip or .rlp file, plain or (but .nl) gzipped"
-)
-
 _GZIP_MAGIC: Final = b"\x1f\x8b"
 _CHECKS: Final = {
     **{"mps": check_mps, "lp": check_lp, "rlp": check_lp, "pip": check_lp, "fzn": check_fzn},
@@ -65,19 +61,14 @@ def model_format(path: Path) -> ModelFormat | None:
 
 
 def no_instance(path: Path, further: str = "") -> str:
-    """Return a sentence that says why a path is no instance, and how to convert it or what is expected.
-
-    >>> no_instance(Path("a.gms"))
-    'a.gms is no instance file for this SCIP; GAMS writes it as .mps by its solver CONVERT with the option FixedMPS.'
-    """
-    name = path.name.lower()
-    if how := next((how for end, how in CONVERTED.items() if name.endswith(end)), None):
-        return f"{path} is no instance file for this SCIP; {how}."
-    return f"{path} is no instance file; expected {EXPECTED_FILES}{further}."
+    """Return a sentence on a path that is no instance: how to convert it, or what is expected."""
+    expected = "expected a .mps, .lp, .rlp, .cip, .opb, .wbo, .cnf, .fzn, .osil, .pip (or .gz) or .nl file"
+    how = next((how for end, how in CONVERTED.items() if path.name.lower().endswith(end)), expected + further)
+    return f"{path} is no instance file; {how}."
 
 
 def read_model(path: Path, notes: list[str] | None = None) -> Model:
-    """Read an instance file (`EXPECTED_FILES`) with SCIP's output hidden.
+    """Read an instance file (`ModelFormat`, gzipped or not) with SCIP's output hidden.
 
     `notes` gets sentences on what other solvers read otherwise. An `InstanceError` says that the file is missing,
     damaged, or would be misread. The text is checked first: SCIP can crash on an MPS file that is cut among its rows.
@@ -102,14 +93,10 @@ def read_model(path: Path, notes: list[str] | None = None) -> Model:
             model.setLogfile(log.name)
         with scip_errors(f"{path.name} cannot be read as {format_.upper()}", InstanceError) as errors:
             model.readProblem(str(path), format_)
-        if errors:  # after which it read on
-            raise InstanceError(
-                f"{path.name}: SCIP would read another model ({errors[0].strip(' .')}); correct it."
-            )
         if checks:
             model.setLogfile(None)
             model.resetParam("display/verblevel")
-            _check_model(path.name, model, log.read(), text)
+            _check_model(path.name, model, "\n".join([*map("WARNING: {}".format, errors), log.read()]), text)
             _CHECKED[file] = text_notes
     if notes is not None:
         notes += _CHECKED[file]
@@ -120,8 +107,7 @@ def _check_text(path: Path, format_: ModelFormat) -> tuple[bytes, list[str]]:
     try:
         text = path.read_bytes()
         if format_ == "nl" and not text.startswith(b"g"):
-            how = "unpack it, or have AMPL write it as text by `write gNAME;`"
-            raise InstanceError(f"{path.name} is no plain text, as this reader expects of .nl files; {how}.")
+            raise InstanceError(f"{path.name} is no plain text; unpack it, or use AMPL's `write gNAME;`.")
         # SCIP goes by the content too, so a gzipped file need not be called .gz.
         if text.startswith(_GZIP_MAGIC):
             text = gzip.decompress(text)
@@ -158,11 +144,10 @@ def _check_model(name: str, model: Model, log: str, text: bytes) -> None:
     variables = model.getVars()
     if not variables:
         raise InstanceError(f"{name} describes no variables.")
-    if model_format(Path(name)) == "pip" and not texts.BY_PROGRAM.match(text):
-        for variable in variables:
-            if re.search("[(),/:]", variable.name):
-                words = "which is no polynomial; write the model as .nl, or rename what is a name"
-                raise InstanceError(f"{name}: SCIP would take {variable.name!r} for a name, {words}.")
+    polynomials = model_format(Path(name)) == "pip" and not texts.BY_PROGRAM.match(text)
+    names = (variable.name for variable in variables) if polynomials else ()
+    if odd := next(filter(re.compile("[(),/:]").search, names), None):
+        raise InstanceError(f"{name}: SCIP takes {odd!r} for a name; write functions as .nl, or rename it.")
     if model.getNConss() == 0 and not any(variable.getObj() for variable in variables):
         raise InstanceError(f"{name} describes neither a row nor an objective.")
     for variable in variables:

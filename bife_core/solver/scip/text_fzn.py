@@ -36,32 +36,24 @@ def check_fzn(text: bytes) -> set[str]:
     text = re.sub(rb"%[^\n]*", b"", text)
     check_words(text)
     lengths, solved = {b"true": 1, b"false": 1}, None
-
-    def length(values: bytes) -> int:
-        return (
-            len(values[1:-1].replace(b",", b" ").split()) if values[:1] == b"[" else lengths.get(values, -1)
-        )
-
     for statement in re.finditer(rb"[^\s;][^;]*;?", text):
         words, position = shown(statement[0]), statement.start()
         if solved:
             refuse(text, position, f"found {words} after 'solve'; delete it")
         if (parts := _STATEMENT.fullmatch(statement[0])) is None:
-            how = "which SCIP takes otherwise; write int_le(x,y) as int_lin_le([1,-1],[x,y],0), for example"
-            refuse(text, position, f"found {words}, {how}")
+            words += ", which SCIP misreads; write int_le(x,y) as int_lin_le([1,-1],[x,y],0), for example"
+            refuse(text, position, f"found {words}")
         arguments, *lists, size, name, values, solved, goals, goal = parts.groups()
         for used in re.findall(rb"(?<![\w.])[A-Za-z]\w*", arguments or goals or goal or b""):
             if used not in lengths:
                 refuse(text, position, f"found {shown(used)}, which no line before declares; correct it")
         if name in lengths:
             refuse(text, position, f"found a second {shown(name)}; rename one")
-        if name:
-            lengths[name] = int(size or 1)
-        sizes = {length(each) for each in lists if each} | (
-            {int(size), length(values)} if size and values else set()
-        )
-        if len(sizes) > 1:
+        items = [re.split(rb"[\s,]+", each.strip(b"[] \n")) for each in (*lists, size and values) if each]
+        sizes = [lengths.get(each[0], 1) if len(each) == 1 else len(each) for each in items]
+        if len({*sizes, *map(int, [size] if size and values else [])}) > 1:
             refuse(text, position, f"found lists of different lengths in {words}; correct it")
+        lengths |= {name: int(size or 1)} if name else {}
     if not solved or not text.endswith(b"\n"):
         refuse(text, len(text), "found no 'solve' or no line feed at the end, as if it were cut off")
     return set()

@@ -89,29 +89,25 @@ def check_opb(text: bytes) -> set[str]:
     """Refuse an unknown statement, a second objective or top cost, costs that SCIP rounds, and a missing semicolon."""
     plain, objectives = re.sub(rb"(?m)^[ \t]*\*.*$", b"", text), 0
     check_words(plain)
-    position, end = 0, len(plain.rstrip())
-    while position < end:
-        statement = _OPB.match(plain, position)
-        if statement is None:
-            position += len(plain[position:]) - len(plain[position:].lstrip())
-            text_shown = shown(plain[position:].split(b";")[0])
-            refuse(plain, position, f"found {text_shown}, expected an objective or a row, then a semicolon")
-        position = statement.end()
-        objectives += statement[0].lstrip().startswith((b"min", b"max", b"soft")) and b":" in statement[0]
+    for statement in re.finditer(rb"[^\s;][^;]*;?", plain):
+        if not _OPB.fullmatch(statement[0]):
+            seen = shown(statement[0].rstrip(b";"))
+            refuse(
+                plain, statement.start(), f"found {seen}, expected an objective or a row, then a semicolon"
+            )
+        objectives += re.match(rb"(?:min|max|soft)\s*:", statement[0]) is not None
         if objectives > 1:
-            refuse(plain, position - 1, "found a second objective or top cost; delete one")
+            refuse(plain, statement.start(), "found a second objective or top cost; delete one")
     if b"[" in plain and (name := re.search(rb"\bindicatorvar\d+", plain)):
-        refuse(
-            plain, name.start(), f"found {shown(name[0])}, a name that SCIP gives soft constraints; rename it"
-        )
+        refuse(plain, name.start(), f"found {shown(name[0])}, as SCIP names soft constraints; rename it")
     return set()
 
 
 def check_cnf(text: bytes) -> set[str]:
     """Refuse a literal that SCIP reads in part; it counts the clauses itself."""
-    for line in re.finditer(rb"(?m)^(?![cp]).+", re.split(rb"(?m)^%", text)[0]):
-        if wrong := next((word for word in line[0].split() if not re.fullmatch(rb"-?\d{1,9}", word)), None):
-            refuse(text, line.start(), f"found {shown(wrong)}, expected integers that end with 0")
+    clauses = re.split(rb"(?m)^%", text)[0]
+    if wrong := re.search(rb"(?m)^(?![cp]).*?(?<!\S)(?!-?\d{1,9}(?!\S))(\S+)", clauses):
+        refuse(text, wrong.start(), f"found {shown(wrong[1])}, expected integers that end with 0")
     return set()
 
 
@@ -119,16 +115,13 @@ def check_nl(text: bytes) -> set[str]:
     """Refuse an .nl file with logical constraints, or that lacks coefficients which its head counts."""
     head = [[*map(int, re.findall(rb"\d+", line.split(b"#")[0]))] for line in text.split(b"\n")[:10]]
     if len(head) < 10 or len(head[1]) < 5 or len(head[7]) != 2 or not text.endswith(b"\n"):
-        raise MisreadError(
-            0, "is cut off or no .nl file: it lacks lines of its head, or the end of its last line"
-        )
+        raise MisreadError(0, "is cut off or no .nl file: it lacks lines of its head, or the last line's end")
     if any(head[1][5:6]):
         raise MisreadError(2, "counts logical constraints, on which SCIP crashes; write them as linear ones")
     for kind, expected in zip("JG", head[7], strict=True):
-        count = sum(map(int, re.findall(rf"(?m)^{kind}\d+[ \t]+(\d+)".encode(), text)))
-        if count != expected:
+        if (count := sum(map(int, re.findall(rf"(?m)^{kind}\d+[ \t]+(\d+)".encode(), text)))) != expected:
             raise MisreadError(
-                0, f"has {count} coefficients in {kind}, but its head says {expected}: it is cut off"
+                0, f"is cut off: it has {count} coefficients in {kind}, its head says {expected}"
             )
     return set()
 
@@ -150,9 +143,9 @@ def check_osil(text: bytes) -> set[str]:
         raise MisreadError(error.position[0], "is cut off or no XML, which ends or breaks here") from error
     for part in root.iter():
         names = [each.tag for each in part] if part.tag == "instanceData" else part.keys()
-        unknown = next((name for name in names if not _OSIL.fullmatch(name)), None)
-        if unknown and part.tag in ("instanceData", "var", "obj", "con"):
-            raise MisreadError(0, f"has {unknown!r} in {part.tag!r}, which SCIP leaves out; correct it")
+        for unknown in (name for name in names if not _OSIL.fullmatch(name)):
+            if part.tag in ("instanceData", "var", "obj", "con"):
+                raise MisreadError(0, f"has {unknown!r} in {part.tag!r}, which SCIP leaves out; correct it")
         for side in (part.get("lb", "0"), part.get("ub", "0")):
             if not re.fullmatch(rf"[-+]?{NUMBER}|-?INF", side):
                 raise MisreadError(0, f"has a bound {side!r}, expected a number, INF or -INF")

@@ -106,7 +106,7 @@ def test_missing_files_directories_and_other_names_are_refused(tmp_path):
     assert refusal(tmp_path / "gone.mps").startswith("There is no file")
     (tmp_path / "folder.mps").mkdir()
     assert "is no instance file" in refusal(tmp_path / "folder.mps")
-    assert ".mps, .lp, .cip, .opb" in refusal(written(tmp_path / "notes.txt", "hello"))
+    assert ".mps, .lp, .rlp, .cip" in refusal(written(tmp_path / "notes.txt", "hello"))
     os.mkfifo(tmp_path / "pipe.mps")
     assert "is no instance file" in refusal(tmp_path / "pipe.mps")
 

@@ -149,21 +149,21 @@ def test_what_has_no_solution_is_infeasible(tmp_path, format_, changes):
 
 
 DECLARED = "which no line before declares"
-OTHER = "which SCIP takes otherwise; write int_le(x,y) as int_lin_le"
+OTHER = "which SCIP misreads; write int_le(x,y) as int_lin_le"
 BAD = [
     ("rlp", (" y <= 4", " y <= 4\n x <= 5"), "line 8: found another bound of 'x'"),
     ("rlp", ("General\n x\nEnd\n", ""), "no line 'End'"),
     ("pip", ("End\n", "End\n d: x <= 1\nEnd\n"), "found 'd:' after 'End'"),
-    ("pip", ("c: x +", "c: exp(x) +"), "a.pip: SCIP would take 'exp(x)' for a name, which is no polynomial; write"),
-    ("pip", ("c: x +", "c: x/y +"), "SCIP would take 'x/y' for a name"),
-    ("pip", ("2 y", "2,5 y"), "SCIP would take ',5' for a name"),
-    ("pip", ("Bounds", "Lazy Constraints\n l: x <= 2\nBounds"), "SCIP would take ':' for a name"),
+    ("pip", ("c: x +", "c: exp(x) +"), "a.pip: SCIP takes 'exp(x)' for a name; write functions"),
+    ("pip", ("c: x +", "c: x/y +"), "SCIP takes 'x/y' for a name"),
+    ("pip", ("2 y", "2,5 y"), "SCIP takes ',5' for a name"),
+    ("pip", ("Bounds", "Lazy Constraints\n l: x <= 2\nBounds"), "SCIP takes ':' for a name"),
     ("pip", ("+ 2 y\n", 70_000 * " " + "+ 2 y\n"), "exceeds 65534 characters"),
     ("pip", ("<= 7", ">= 1 <= 7"), "line 4: found a row with two sides"),
-    ("nl", ("g3", "b3"), "a.nl is no plain text, as this reader expects of .nl files; unpack it, or have AMPL write"),
+    ("nl", ("g3", "b3"), "a.nl is no plain text; unpack it, or use AMPL's `write gNAME;`"),
     *(("nl", (NL, NL[: NL.index(end)]), "cut off") for end in ("k1", "J0", "G0", "1 1\nG0")),
     ("nl", ("G0 2\n0 2\n1 1\n", "G0 2\n0 2\n1 1"), "is cut off or no .nl file"),
-    ("nl", ("J0 2\n0 1\n1 1\n", "J0 2\n0 1\n1 1\nJ0 1\n0 5\n"), "has 3 coefficients in J, but its head says 2"),
+    ("nl", ("J0 2\n0 1\n1 1\n", "J0 2\n0 1\n1 1\nJ0 1\n0 5\n"), "it has 3 coefficients in J, its head says 2"),
     ("nl", (" 2 1 1 0 0 ", " 2 1 1 0 0 1"), "line 2: counts logical constraints, on which SCIP crashes"),
     ("nl", ("1 7", "5 1 1"), "unsupported: complementarity constraint"),
     ("osil", ("</instanceData></osil>\n", ""), "line 11: is cut off or no XML"),
@@ -194,7 +194,7 @@ BAD = [
     ("wbo", ("[2]", "[1.5]"), "line 3: found '[1.5] +1 x1 >= 1', expected"),
     ("wbo", ("[2]", "[-2]"), "line 3: found '[-2] +1 x1 >= 1', expected"),
     ("wbo", ("soft: 6;", "soft: 6;\nmin: x1;"), "found a second objective or top cost"),
-    ("wbo", ("x2", "indicatorvar0"), "line 5: found 'indicatorvar0', a name that SCIP gives soft constraints"),
+    ("wbo", ("x2", "indicatorvar0"), "line 5: found 'indicatorvar0', as SCIP names soft constraints; rename it"),
     ("cnf", ("p cnf 3 3", "p cnf 3 4"), "expected 4 clauses, but found 3"),
     ("cnf", ("-1 0\n", "-1"), "found 1 additional literals after last clause"),
     ("cnf", ("2\n", "2x\n"), "line 4: found '2x', expected integers that end with 0"),
@@ -272,4 +272,4 @@ def test_what_this_scip_does_not_read_gets_a_sentence_that_says_how_to_convert_i
     (path := tmp_path / name).write_text("model")
     with pytest.raises(InstanceError, match=re.escape(how)) as caught:
         read_model(path)
-    assert str(caught.value).startswith(f"{path} is no instance file for this SCIP; ")
+    assert str(caught.value).startswith(f"{path} is no instance file; ")
