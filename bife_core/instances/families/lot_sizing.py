@@ -1,4 +1,4 @@
-"""Capacitated lot sizing (CLS) with set-up times: one machine makes several items (Trigeiro, Thomas and McClain, 1989)."""
+"""Capacitated lot sizing (CLS) with set-up times on one machine (Trigeiro, Thomas and McClain, 1989)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from bife_core.instances.base import Family
 from bife_core.instances.milp import Milp
 
 
-def lot_sizing(rng: RandomState, *, items: int, periods: int, load: float = 0.95) -> Milp:
+def lot_sizing(rng: RandomState, *, items: int, periods: int, load: float = 1.0) -> Milp:
     """Draw a capacitated lot-sizing instance: meet each period's demand at least cost of set-ups, stock and overtime.
 
     A set-up takes time, a unit of an item one of time. The capacity of each period is that of making all demand in the
@@ -55,7 +55,7 @@ FAMILY = Family(
     generate=lot_sizing,
     sizes={
         "tiny": {"items": 3, "periods": 8},
-        "test": {"items": 8, "periods": 20},
-        "transfer": {"items": 12, "periods": 24},
+        "test": {"items": 12, "periods": 24},
+        "transfer": {"items": 16, "periods": 30},
     },
 )

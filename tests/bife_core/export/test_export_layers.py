@@ -38,7 +38,7 @@ def test_the_compiled_program_is_scip_with_the_rule_and_takes_the_nodes_of_a_sol
 ):
     done = bife("export", ours, "--output", tmp_path / "whole.c", "--compile")
     assert done.exit_code == 0, done.output
-    assert f"Compiled {tmp_path / 'whole'}, SCIP's command line with this rule: " in done.output
+    assert f"Compiled {tmp_path / 'whole'}, SCIP's command line with what was found: " in done.output
     assert f" {library_file()} -Wl,-rpath,{library_file().parent} " in done.output
     for file in (tmp_path / "whole.c", tmp_path / "whole.set"):
         assert f"Wrote {file}. " in done.output

@@ -10,6 +10,7 @@ from bife_core.instances.families.combinatorial_auction import combinatorial_auc
 from bife_core.instances.families.facility_location import facility_location
 from bife_core.instances.families.generalised_assignment import generalised_assignment
 from bife_core.instances.families.independent_set import attachment_graph, clique_partition, independent_set
+from bife_core.instances.families.lot_sizing import lot_sizing
 from bife_core.instances.families.network_design import network_design
 from bife_core.instances.families.set_covering import set_covering
 from tests.support.read_back import arrays
@@ -124,6 +125,23 @@ def test_assignments_are_of_type_d():
         assert row.reshape(4, 30)[i].tolist() == loads[i].tolist()
     assert model.row_upper[30:].tolist() == np.floor(0.8 * loads.sum(axis=1) / 4).tolist()
     assert model.integer.all()
+
+
+def test_rows_of_lot_sizing_say_what_their_names_say():
+    model = arrays(lot_sizing(RandomState(5), items=2, periods=3))
+    rows = dict(zip(model.row_names, model.rows.toarray(), strict=True))
+    upper = dict(zip(model.row_names, model.row_upper, strict=True))
+    columns = {name: j for j, name in enumerate(model.column_names)}
+    costs = dict(zip(model.column_names, model.objective, strict=True))
+    balance = {name: rows["balance_2_2"][j] for name, j in columns.items() if rows["balance_2_2"][j]}
+    assert balance == {"stock_2_1": 1, "make_2_2": 1, "stock_2_2": -1}
+    left = -rows["produce_2_1"][columns["setup_2_1"]]
+    assert left == sum(upper[f"balance_2_{t}"] for t in (1, 2, 3)) > 0
+    capacity = rows["capacity_3"]
+    assert (capacity[columns["make_1_3"]], capacity[columns["overtime_3"]]) == (1, -1)
+    assert 10 <= capacity[columns["setup_1_3"]] <= 50
+    assert (costs["overtime_1"], costs["make_1_1"]) == (50, 0)
+    assert costs["setup_1_1"] == costs["setup_1_3"] >= 200
 
 
 def test_rows_of_network_design_say_what_their_names_say_and_a_cycle_can_carry_all():
