@@ -12,8 +12,8 @@ from bife_core.base.values import Value
 from bife_core.instances.base import Family
 
 _FAMILIES: Final = """
-    set_covering combinatorial_auction independent_set facility_location network_design generalised_assignment lot_sizing
-    item_placement network_verification transmission_switching unit_commitment
+    set_covering combinatorial_auction independent_set facility_location network_design generalised_assignment
+    lot_sizing item_placement network_verification transmission_switching unit_commitment
 """
 
 FAMILIES: Final[Plugins[Family]] = Plugins(

@@ -20,11 +20,16 @@ from bife_core.solver.scip.cost import BY_OBJECTIVE, LEAST, Cost
 from bife_core.tuning.proposals import Proposer, Tpe
 from bife_core.tuning.space import BRANCHING, ON_DEMAND, ROWS, Choices, Space, choices_text, settings_of
 
+_FEW_TRIES: Final[Choices] = {
+    "separating/aggregation/maxtriesroot": "50",
+    "separating/aggregation/maxfailsroot": "10",
+}
+
 STARTS: Final[tuple[Choices, ...]] = (
     {"separating": "off", "heuristics": "off"},
     # Where cuts are worth their time, SCIP spends most of it on looking for those of aggregated rows.
     {"heuristics": "off", "separating/aggregation/maxaggrsroot": "2"},
-    {"separating/aggregation/maxtriesroot": "50", "separating/aggregation/maxfailsroot": "10"},
+    _FEW_TRIES,
     {},
     {"start": "local_search"},
     {"start": "restricted"},
@@ -38,13 +43,11 @@ STARTS: Final[tuple[Choices, ...]] = (
 """What is tried first; `WITH_EVERY_METHOD` with each that may branch, the others with the best one by then."""
 
 LEAN: Final[tuple[Choices, ...]] = (
-    {"separating/aggregation/maxtriesroot": "50", "separating/aggregation/maxfailsroot": "10"},
-    {"separating": "fast"},
+    {**_FEW_TRIES, "heuristics": "off"},
+    _FEW_TRIES,
+    {"separating": "fast", "heuristics": "off"},
 )
-"""What large classes of rows are tried on demand with, beside `_QUIET`; the first with each, the others with one."""
-
-_QUIET: Final[Choices] = {"heuristics": "off", "presolving/maxrestarts": "0"}
-"""Without what solves the LP again and again, which rows on demand make longer."""
+"""What the largest class of rows is tried on demand with, beside no restarts; the other classes with the first."""
 
 WITH_EVERY_METHOD: Final[tuple[Choices, ...]] = (STARTS[0], {})
 
@@ -240,9 +243,9 @@ def _first(starts: Sequence[Choices], space: Space) -> list[Choices]:
         )
     ]
     classes = [row.name for row in space.rows if row.group == ROWS]
-    quiet = _QUIET | ({BRANCHING: "pscost"} if "pscost" in space.methods else {})
-    largest = [{**quiet, **settings, name: ON_DEMAND} for name in classes[:1] for settings in LEAN]
-    others = [{**quiet, **LEAN[0], name: ON_DEMAND} for name in classes[1:]]
+    lean = {"presolving/maxrestarts": "0"} | ({BRANCHING: "pscost"} if "pscost" in space.methods else {})
+    largest = [{**lean, **settings, name: ON_DEMAND} for name in classes[:1] for settings in LEAN]
+    others = [{**lean, **LEAN[0], name: ON_DEMAND} for name in classes[1:]]
     alone: list[Choices] = [{name: ON_DEMAND} for name in classes]
     first = len(methods)
     return [*starts, *largest, *further[:first], *others, *further[first:], *alone]
