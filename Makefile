@@ -39,7 +39,7 @@ $(STAMP): pyproject.toml constraints.txt $(wildcard rivals/pyproject.toml)
 	  { echo "BiFE needs Python 3.11 to 3.13, found $$($(PYTHON) --version); set PYTHON=python3.12, say."; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --constraint constraints.txt --editable '.[dev]' $(RIVALS)
-	@echo "Compiling the feature extractor for this machine ..."
+	@echo "Making machine code of the feature extractor ..."
 	@$(BIN)/python -c 'from bife_core.solver.scip.native import address; address("extract")'
 	@touch $(STAMP)
 

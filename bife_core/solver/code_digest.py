@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import importlib.resources
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
@@ -19,15 +19,18 @@ _OWN_IMPORT: Final = re.compile(rb"^ *(?:from|import) bife_core\b[^(\n]*(?:\([^)
 
 @cache
 def code_digest() -> str:
-    """Return a hash of the source of all code that is compiled."""
+    """Return a hash of the source of all code that solves run, and of its compiler's version."""
+    return digest_of_code([*sources(_COMPILED), version("numba").encode()])
+
+
+def sources(places: Iterable[str]) -> Iterator[bytes]:
+    """Yield the content of files, and of those in folders, of this package."""
     root = Path(str(importlib.resources.files("bife_core")))
-    places = [root / name for name in _COMPILED]
-    return digest_of_code(
-        path.read_bytes() for place in places for path in ([place] if place.is_file() else place.glob("*.py"))
-    )
+    for place in (root / name for name in places):
+        yield from (path.read_bytes() for path in ([place] if place.is_file() else place.glob("*.py")))
 
 
 def digest_of_code(texts: Iterable[bytes]) -> str:
     """Return a hash of the source of modules that does not depend on where they lie."""
     hashes = {hashlib.sha256(_OWN_IMPORT.sub(b"", text)).hexdigest() for text in texts}
-    return hashlib.sha256(" ".join([version("numba"), *sorted(hashes)]).encode()).hexdigest()[:16]
+    return hashlib.sha256(" ".join(sorted(hashes)).encode()).hexdigest()[:16]

@@ -17,7 +17,6 @@ from numba.core import cgutils
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import cpu_target
 
-from bife_core.base.native import ObjectCode
 from bife_core.base.places import compiled_code, usable
 from bife_core.solver.code_digest import code_digest
 
@@ -66,8 +65,8 @@ def c_callback(signature: Any) -> Callable[[Callable[..., Any]], Any]:
     return _our_cache()(compiler)
 
 
-def object_code(functions: Mapping[Any, Any]) -> ObjectCode:
-    """Compile jitted functions to plain C functions of their names, by their signatures; -1 says that one failed."""
+def llvm_text(functions: Mapping[Any, Any]) -> str:
+    """Compile jitted functions, by their signatures, to LLVM's text of plain C functions; -1 says that one failed."""
     with global_compiler_lock:
         library = cpu_target.target_context.codegen().create_library("bife")
         for function, signature in functions.items():
@@ -76,7 +75,7 @@ def object_code(functions: Mapping[Any, Any]) -> ObjectCode:
             library.add_linking_library(compiled.library)
             library.add_ir_module(_in_c(compiled, library.create_ir_module(function.__name__)))
         library.finalize()
-        return ObjectCode.of(library.get_llvm_str(), [function.__name__ for function in functions])
+        return str(library.get_llvm_str())
 
 
 def _in_c(compiled: Any, module: Any) -> Any:

@@ -55,7 +55,7 @@ FAMILY = Family(
     generate=lot_sizing,
     sizes={
         "tiny": {"items": 3, "periods": 8},
-        "test": {"items": 12, "periods": 24},
-        "transfer": {"items": 16, "periods": 30},
+        "test": {"items": 10, "periods": 20},
+        "transfer": {"items": 12, "periods": 24},
     },
 )

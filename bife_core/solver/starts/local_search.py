@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import ctypes
 from functools import cache
-from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
-from bife_core.base.native import ObjectCode, kept
-from bife_core.solver.code_digest import code_digest, digest_of_code
 from bife_core.solver.starts.problem import Array, Problem
+from bife_core.solver.units import ANNEALING
 
 _WORK: Final = 20_000
 _LEAST_WORK, _MOST_WORK = 30_000_000, 300_000_000
@@ -24,15 +22,7 @@ A second on a thousand variables and seven thousand entries, two at most.
 
 @cache
 def _anneal() -> int:
-    source = Path(__file__).with_name("annealing.py").read_bytes()
-    return int(kept(f"annealing-{digest_of_code([source, code_digest().encode()])}", _built).load()("anneal"))
-
-
-def _built() -> ObjectCode:
-    from bife_core.solver.jit import object_code
-    from bife_core.solver.starts.annealing import FUNCTIONS
-
-    return object_code(FUNCTIONS)
+    return int(ANNEALING.load()("anneal"))
 
 
 def prepare() -> None:

@@ -1,0 +1,93 @@
+"""Units of compiled code: machine code from LLVM's text, which comes with the package, so that numba is not loaded.
+
+`python -m bench.units` writes the text, numba's of this platform, whenever the source of a unit changes; where it is of
+another source or platform numba compiles the unit, which takes ten times as long.
+"""
+
+from __future__ import annotations
+
+import logging
+import lzma
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from pkgutil import resolve_name
+from typing import Any, Final
+
+from llvmlite import binding
+
+from bife_core.base.native import ObjectCode, kept
+from bife_core.solver.code_digest import digest_of_code, sources
+
+_FOLDER: Final = Path(__file__).with_name("llvm")
+
+
+@dataclass(frozen=True)
+class Unit:
+    """Functions that are compiled together: a table of them, as ``module:name``, and the places of their source."""
+
+    name: str
+    functions: str
+    places: tuple[str, ...]
+
+    @cached_property
+    def digest(self) -> str:
+        """Hash of the source."""
+        return digest_of_code(sources(self.places))
+
+    @property
+    def file(self) -> Path:
+        """Where the text lies."""
+        return _FOLDER / f"{self.name}.ll.xz"
+
+    def load(self, address_of: Callable[[str], int | None] = lambda name: None) -> Any:
+        """Load the machine code; see `ObjectCode.load`."""
+        return kept(f"{self.name}-{self.digest}", self._built).load(address_of)
+
+    def text(self) -> str:
+        """Compile by numba to LLVM's text, whose first line says what it is of, and the names of its functions."""
+        from bife_core.solver.jit import llvm_text  # the compiler is loaded only where there is no text
+
+        functions = resolve_name(self.functions)
+        names = " ".join(function.__name__ for function in functions)
+        return f"; {self._known_by} {names}\n{llvm_text(functions)}"
+
+    @property
+    def _known_by(self) -> str:
+        return f"{self.digest} {binding.get_process_triple()}"
+
+    def _built(self) -> ObjectCode:
+        log = logging.getLogger(__name__)
+        try:
+            text = lzma.decompress(self.file.read_bytes()).decode()
+            if text.startswith(f"; {self._known_by} "):
+                return _compiled(text)
+        except (
+            OSError,
+            lzma.LZMAError,
+            RuntimeError,
+        ) as error:  # the last: LLVM of another version cannot read it
+            log.debug("%s: %s", self.file, error)
+        log.warning("Compiling %s for this machine, once: some seconds.", self.name)
+        return _compiled(self.text())
+
+
+def _compiled(text: str) -> ObjectCode:
+    _, _, _, *names = text.split("\n", 1)[0].split()
+    return ObjectCode.of(text, names)
+
+
+FEATURES: Final = Unit(
+    "features",
+    "bife_core.solver.scip.compiled.functions:FUNCTIONS",
+    ("solver/scip/compiled", "language/features", "solver/jit.py"),
+)
+
+ANNEALING: Final = Unit(
+    "annealing",
+    "bife_core.solver.starts.annealing:FUNCTIONS",
+    ("solver/starts/annealing.py", "solver/scip/compiled/memory.py", "solver/jit.py"),
+)
+
+UNITS: Final = (FEATURES, ANNEALING)
