@@ -165,7 +165,9 @@ def anneal(addresses):
     )  # fmt: skip
     words, numbers = s.words, s.numbers
     moves, feasible, changes, violations, hot, total = 0, 0, 0.0, 0.0, 0.0, 1
-    _follow(s)
+    for follower in range(words[_N_DIRTY]):  # all, in their order
+        s.dirty[0], words[_N_DIRTY] = follower, 1
+        _follow(s)
     while words[_WORK] > 0:
         words[_ROW_LOGGED], words[_VAR_LOGGED] = 0, 0
         words[_WORK] -= 4

@@ -19,6 +19,9 @@ _LEAST_WORK, _MOST_WORK = 30_000_000, 300_000_000
 A second on a thousand variables and seven thousand entries, two at most.
 """
 
+_MOST_TURNS: Final = 50
+"""How often variables are gone through to find what follows from what."""
+
 
 @cache
 def _anneal() -> int:
@@ -59,10 +62,10 @@ def _followers(problem: Problem, columns: Any, constant: npt.NDArray[np.bool_]) 
     equal = (problem.lhs == problem.rhs).tolist()
     sides = (np.isfinite(problem.rhs).tolist(), np.isfinite(problem.lhs).tolist())
     followers: dict[int, list[int]] = {}
-    while True:
+    for turn in range(_MOST_TURNS):
         before = len(followers)
         for by_equation in (True, False):
-            for variable in list(unresolved):
+            for variable in list(unresolved)[:: -1 if turn % 2 else 1]:  # a chain may run either way
                 entries = range(starts[variable], starts[variable + 1])
                 if by_equation:
                     defining = [entry for entry in entries if equal[rows[entry]] and left[rows[entry]] == 1]
@@ -74,7 +77,8 @@ def _followers(problem: Problem, columns: Any, constant: npt.NDArray[np.bool_]) 
                     for entry in entries:
                         left[rows[entry]] -= 1
         if len(followers) == before:
-            return followers
+            break
+    return followers
 
 
 def _groups(problem: Problem, rows: Any, moving: Any, rest: Array) -> list[npt.NDArray[np.int64]]:

@@ -1,6 +1,7 @@
 """Starts of BiFE's own: what they propose is good and the same every time, and the solve is charged for it."""
 
 import json
+import time
 import warnings
 
 import numpy as np
@@ -227,3 +228,18 @@ def test_a_configuration_with_a_start_is_json_and_another_method(tmp_path):
 def test_what_is_no_start_is_refused(start, why):
     with pytest.raises(ValidationError, match=why):
         Configuration(start=start)
+
+
+@pytest.mark.parametrize("periods", [range(1_500), range(1_499, -1, -1)], ids=["forwards", "backwards"])
+def test_a_long_chain_of_stocks_is_followed_at_once(periods):
+    model = pyscipopt.Model()
+    model.hideOutput()
+    batch, stock = {}, {}
+    for t in periods:
+        batch[t], stock[t] = model.addVar(f"b{t}", "B", obj=5), model.addVar(f"s{t}", obj=1)
+    for t in periods:
+        model.addCons((stock[t - 1] if t else 0) + 3 * batch[t] - stock[t] == 1)
+    began = time.process_time()
+    (values,) = local_search.start(problem_of(model, 0, 60.0))
+    assert value_of(model, values) is not None
+    assert time.process_time() - began < 20.0
