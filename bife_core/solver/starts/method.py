@@ -80,12 +80,8 @@ class StartMethod(Value):
     @property
     def identity(self) -> str:
         """The name of a built-in with no more than that, else a hash of all that decides what is proposed."""
-        plain = StartMethod(name=self.name) == self if self.source is None else False
-        return (
-            self.name
-            if plain
-            else digest_of(self.model_dump(mode="json", exclude={"name"} if self.source else {}))
-        )
+        facts = self.model_dump(mode="json", exclude_defaults=True, exclude={"name"} if self.source else None)
+        return self.name if facts == {"name": self.name} else digest_of(facts)
 
     @property
     def code(self) -> str:
@@ -143,11 +139,8 @@ def give_starts(model: pyscipopt.Model, method: StartMethod, limit_s: float) -> 
         problem = problem_of(model, seed, limit_s, method.solutions)
         sentence, objective = _entered(model, problem, method.propose(problem))
     except Exception as error:  # noqa: BLE001 - whatever it raises, the solve goes on
-        failed, message = (
-            True,
-            str(error) if isinstance(error, BifeError) else f"{type(error).__name__}: {error}",
-        )
-        sentence = f"it failed: {' '.join(message.split())}"
+        failed, kind = True, "" if isinstance(error, BifeError) else f"{type(error).__name__}: "
+        sentence = f"it failed: {kind}{' '.join(str(error).split())}"
     cpu_s, wall_s = _cpu_s() - cpu, time.perf_counter() - wall
     sentence = f"The start method {method.name} took {cpu_s:.2f} CPU seconds; {sentence.rstrip('.')}."
     return Started(sentence=sentence, objective=objective, failed=failed, cpu_s=cpu_s, wall_s=wall_s)
@@ -166,19 +159,20 @@ def _entered(model: pyscipopt.Model, problem: Problem, proposed: Any) -> tuple[s
     proposed = [proposed] if isinstance(proposed, np.ndarray) and proposed.ndim == 1 else proposed[:MOST]
     candidates = [np.asarray(each, dtype=np.float64) for each in proposed]
     for values in candidates:
-        if values.shape != (n,) or np.isinf(values).any() or np.isnan(values).all():
+        if values.shape != (n,) or (np.abs(values) >= 1e20).any() or np.isnan(values).all():
             what = f"one of the shape {values.shape}" if values.shape != (n,) else "infinite values or none"
             raise SolverError(f"a start has {n} finite values, of which some may be NaN; it had {what}")
-        outside = (values < problem.lower - 1e-6) | (values > problem.upper + 1e-6)
-        partial, near = (
-            bool(np.isnan(values).any()),
-            problem.integer & (np.abs(values - np.round(values)) <= 1e-5),
+        values = np.where(
+            problem.integer & (np.abs(values - np.round(values)) <= 1e-5), np.round(values), values
         )
+        unfit = (values < problem.lower - 1e-6) | (values > problem.upper + 1e-6)
+        unfit |= problem.integer & (np.abs(values - np.round(values)) > 0.0)
+        partial = bool(np.isnan(values).any())
         solution = model.createPartialSol() if partial else model.createOrigSol()
-        for variable, value in zip(variables, np.where(near, np.round(values), values).tolist(), strict=True):
-            if value == value:  # no NaN
+        for variable, value in zip(variables, values.tolist(), strict=True):
+            if value == value and not unfit.any():  # no NaN
                 model.setSolVal(solution, variable, value)
-        if outside.any() or not (partial or model.checkSol(solution, printreason=False, original=True)):
+        if unfit.any() or not (partial or model.checkSol(solution, printreason=False, original=True)):
             model.freeSol(solution)
             continue
         objectives += [] if partial else [model.getSolObjVal(solution)]

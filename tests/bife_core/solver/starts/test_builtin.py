@@ -162,6 +162,8 @@ def test_a_start_that_fails_costs_a_sentence(tiny, monkeypatch):
         (lambda problem: "start", "it failed: "),
         (lambda problem: np.full(len(problem.names), 7.0), "SCIP got 0 starts; 1 were infeasible."),
         (lambda problem: np.zeros(len(problem.names)), "SCIP got 0 starts; 1 were infeasible."),
+        (lambda problem: np.where(problem.binary, 0.5, np.nan), "SCIP got 0 starts; 1 were infeasible."),
+        (lambda problem: np.full(len(problem.names), 1e300), "infinite values or none."),
     ]:
         monkeypatch.setitem(STARTS, "broken", proposed)
         result = solve(path, Configuration(start="broken"))
