@@ -86,7 +86,7 @@ class Problem:
         return (lp.x, lp.lower.marginals + lp.upper.marginals) if lp.status == 0 else None
 
     def solve_restricted(self, fixed: Array, nodes: int) -> Array | None:
-        """Let SCIP, without separation, solve what is left once variables are `fixed`, but for those that are NaN.
+        """Let SCIP, without separation and strong branching, solve what is left once what is not NaN is `fixed`.
 
         It ends after so many `nodes`. Returns the values of all variables in its best solution; None without one.
         """
@@ -96,7 +96,8 @@ class Problem:
         model.hideOutput()
         model.setSeparating(pyscipopt.SCIP_PARAMSETTING.OFF)
         limits = {"limits/nodes": int(nodes), "limits/time": min(self.limit_s, _INFINITY)}
-        model.setParams({**limits, "timing/clocktype": 1})
+        # Strong branching would take longer than all of so few nodes.
+        model.setParams({**limits, "timing/clocktype": 1, "branching/pscost/priority": 1_000_000})
         bounds = np.clip((self.lower[free], self.upper[free]), -_INFINITY, _INFINITY).tolist()
         columns = zip(*bounds, self.objective[free].tolist(), self.integer[free], strict=True)
         variables = [

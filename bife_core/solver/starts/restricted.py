@@ -14,7 +14,7 @@ _SHARE: Final = 0.005
 _LEAST_FIXED: Final = 0.5
 """Share of the integers that stay at their bounds at least, those that cost most."""
 
-_NODES: Final = 20
+_NODES: Final = 50
 
 
 def start(problem: Problem) -> list[Array]:
