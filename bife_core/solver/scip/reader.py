@@ -43,7 +43,7 @@ _COUNT: Final = re.compile(rb"\*\s*SCIP STATISTICS\s(?:\*.*\s)*?\*\s*Constraints
 _HARMLESS: Final = re.compile(
     "if feasible, bounds will be adjusted|not integral|assuming that the vector name|has no entries"
     "|a name for value .* might be missing|a name for a column is missing|Relaxing already defined"
-    '|for objective function "N" ignored|empty clause detected'
+    '|for objective function "N" ignored|empty clause detected|assume a continuous'
 )
 """Warnings of SCIP's readers about what changes no model."""
 

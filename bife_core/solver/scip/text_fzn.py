@@ -16,7 +16,7 @@ _STATEMENT: Final = re.compile(
     | cumulative\s*\({_LIST},{_LIST},{_LIST},{_ITEM}\) | array_bool_(?:and|or)\s*\({_LIST},{_ITEM}\)
     | (?:(?:int|float)_(?:plus|minus|times)|bool_(?:and|or|xor))\s*\({_ITEM},{_ITEM},{_ITEM}\)
     | (?:(?:int|float|bool)_(?:eq|ge)|int_gt|int_negate|bool_not|bool2int|int2float)\s*\({_ITEM},{_ITEM}\))
-    | (?:array\s*\[\s*1\s*\.\.\s*(\d+)\s*\]\s*of\s+)?(?:var\s+)?(?:bool|int|float|-?\d[\d.]*\s*\.\.\s*-?\d[\d.]*)
+    | (?:array\s*\[\s*1\s*\.\.\s*(\d+)\s*\]\s*of\s+)?(?:var\s+)?(?:bool|int|float|-?\d[\de.+-]*\s*\.\.\s*-?\d[\de.+-]*)
       \s*:\s*([A-Za-z]\w*){_NOTES}(?:=(?:{_LIST}|{_ITEM}))?
     | (solve)\b{_NOTES}(?<!\w)(?:satisfy|(?:min|max)imize\s+(?:int_float_lin\(([^()]*)\)|({_ITEM})))
     | predicate\s[^;]*){_NOTES};

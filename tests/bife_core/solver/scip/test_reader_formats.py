@@ -104,6 +104,7 @@ GOOD = [
     ("fzn", ("maximize x", "minimize y", LIST, "constraint int_lin_ge([1,1], [x,y], 6);"), 3),
     ("fzn", (LIST, "constraint int_plus(x, 2, y); constraint int_eq(y, 4);"), 2),
     ("fzn", (LIST, "constraint int_times(x, y, 4);"), 2),
+    ("fzn", (BOOLS, "var -2.5..1e+03: f;", "maximize x", "minimize f", LIST, "constraint float_ge(f,-1.5);"), -1.5),
     ("fzn", (BOOLS, "array [1..2] of var bool: b;", LIST, "constraint array_bool_and(b,true);\n"
              "constraint bool2int(b[2],x);"), 1),
     ("fzn", (LIST, "constraint int_gt(y,x); constraint int_ge(2,y);"), 1),
@@ -183,6 +184,7 @@ BAD = [
         ("[x,y],7", "[x],7"), ("[x,y],7", "[x,y,x],7"), ("(weights", "([1]"), ("= [1,1]", "= [1,1,1]"))),
     ("fzn", (BOOLS, "var 0..1: x;"), "line 5: found a second 'x'; rename one"),
     ("fzn", ("var 0..4: y", "var {1,3}: y"), "line 4: found 'var {1,3}: y;'"),
+    ("fzn", ("var 0..4: y", "var 0..4.5: y"), "mismatch in value type, assume an integer variable type"),
     ("fzn", ("solve", "solve maximize y;\nsolve"), "line 8: found 'solve :: int_search([x,y],first_fail,indomain_min,"),
     ("fzn", (FZN, FZN[: FZN.index("solve")]), "found no 'solve' or no line feed at the end, as if it were cut off"),
     ("fzn", (" x;\n", " x;"), "found no 'solve' or no line feed at the end"),
@@ -237,6 +239,28 @@ def test_what_scip_writes_is_read_as_the_same_model(tmp_path, format_):
         each.optimize()
     assert model.getStatus() == again.getStatus() == "optimal"
     assert again.getObjVal() == pytest.approx(model.getObjVal())
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("format_", [each for each in TEXTS if each != "wbo"])  # which has no end
+def test_a_cut_file_is_refused_unless_it_lacks_no_more_than_space(tmp_path, format_):
+    def described(path):
+        model = read_model(path)
+        variables = [
+            (var.name, var.vtype(), var.getLbOriginal(), var.getUbOriginal(), var.getObj())
+            for var in model.getVars()
+        ]
+        return variables, model.getNConss(), model.getObjectiveSense()
+
+    complete, text = described(written(tmp_path, format_, ())), TEXTS[format_]
+    refused = 0
+    for size in range(1, len(text)):
+        (path := tmp_path / f"cut.{format_}").write_text(text[:size])
+        try:
+            assert described(path) == complete
+        except InstanceError:
+            refused += 1
+    assert refused > 0.9 * len(text)
 
 
 def test_a_fzn_file_from_which_scip_left_out_a_row_is_refused(tmp_path):
