@@ -23,7 +23,6 @@ app = typer.Typer(help="List and show branching rules.", no_args_is_help=True)
 
 _RULE = Argument(metavar="REF", help="A Python file, a reference rule, or models:/NAME@ALIAS.")
 _FORMAT = "Write parameters alone: JSON of real types (dict), OR-Tools' string, MathOpt's typed fields."
-_COMPILE = "Compile the C file to SCIP's command line with this rule, on the SCIP of this Python."
 _NAME = Argument(metavar="NAME", help="Registered model, such as bife-combinatorial_auction.")
 
 
@@ -94,7 +93,7 @@ def export(
     rule: Annotated[str, _RULE],
     output: Annotated[Path, Option(metavar="FILE", help="C file to write.")] = Path("rule.c"),
     form: Annotated[Literal["c", "dict", "ortools", "mathopt"], Option("--format", help=_FORMAT)] = "c",
-    compiled: Annotated[bool, Option("--compile", help=_COMPILE)] = False,
+    compiled: Annotated[bool, Option("--compile", help="Make SCIP's command line with the rule.")] = False,
 ) -> None:
     """Write a rule as a branching-rule plugin of SCIP: one C file; of a configuration its settings file beside it."""
     from bife_core.base.files import check_outputs, write_whole

@@ -148,10 +148,9 @@ def _rule(ref: Method, solver: str | None) -> dict[str, Any]:
 
 def compile_program(source: Path) -> str:
     """Compile a rule's C file to a program beside it, on this libscip; return the command or raise `ConfigError`."""
-    compiler, library = shlex.split(os.environ.get("CC", "cc")), library_file()
-    if not compiler or shutil.which(compiler[0]) is None:
-        how = f"install one, such as gcc, or name it in CC; {source} is written"
-        raise ConfigError(f"There is no C compiler {' '.join(compiler)!r}: {how}.")
+    compiler, library = shlex.split(os.environ.get("CC", "cc")) or [""], library_file()
+    if shutil.which(compiler[0]) is None:
+        raise ConfigError(f"There is no C compiler {compiler[0]!r}: install one, or name it in CC.")
     flags = ["-std=c99", "-O2", "-ffp-contract=off", "-DBIFE_MAIN", "-DBIFE_NO_SCIP_HEADERS"]
     files = [str(source), "-o", str(source.with_suffix("")), str(library)]
     command = shlex.join([*compiler, *flags, *files, f"-Wl,-rpath,{library.parent}", "-lm"])

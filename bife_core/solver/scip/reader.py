@@ -27,13 +27,12 @@ _CHECKS: Final = {
     **{"cip": texts.check_cip, "opb": texts.check_opb, "wbo": texts.check_opb},
     **{"cnf": texts.check_cnf, "osil": texts.check_osil, "nl": texts.check_nl},
 }
-CONVERTED: Final = {
+CONVERTED: Final = {  # what this SCIP does not read, by the end of a file's name
     ".zpl": "`zimpl -t mps MODEL.zpl` writes it as .mps",
     ".gms": "GAMS writes it as .mps by its solver CONVERT with the option FixedMPS",
     ".mof.json": 'JuMP writes it as .mps by `write_to_file(read_from_file("MODEL.mof.json"), "MODEL.mps")`',
     **dict.fromkeys((".mod", ".dat"), "AMPL writes it as .nl by `model A.mod; data A.dat; write gNAME;`"),
 }
-"""How to convert what this SCIP does not read, by the end of a file's name."""
 _CHECKED: Final[dict[tuple[int, int, int, int, str], list[str]]] = {}
 """Notes on the files that were checked, so that a large one is checked once."""
 
@@ -144,9 +143,8 @@ def _check_model(name: str, model: Model, log: str, text: bytes) -> None:
     variables = model.getVars()
     if not variables:
         raise InstanceError(f"{name} describes no variables.")
-    polynomials = model_format(Path(name)) == "pip" and not texts.BY_PROGRAM.match(text)
-    names = (variable.name for variable in variables) if polynomials else ()
-    if odd := next(filter(re.compile("[(),/:]").search, names), None):
+    polynomials = variables if model_format(Path(name)) == "pip" and not texts.BY_PROGRAM.match(text) else ()
+    if odd := next((each.name for each in polynomials if re.search("[(),/:]", each.name)), None):
         raise InstanceError(f"{name}: SCIP takes {odd!r} for a name; write functions as .nl, or rename it.")
     if model.getNConss() == 0 and not any(variable.getObj() for variable in variables):
         raise InstanceError(f"{name} describes neither a row nor an objective.")

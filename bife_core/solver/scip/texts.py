@@ -139,8 +139,8 @@ def check_osil(text: bytes) -> set[str]:
 
     try:
         root = ElementTree.fromstring(re.sub(rb"\sxmlns\s*=", b" name=", text, count=1))
-    except ElementTree.ParseError as error:
-        raise MisreadError(error.position[0], "is cut off or no XML, which ends or breaks here") from error
+    except (ElementTree.ParseError, LookupError, ValueError) as error:
+        raise MisreadError(getattr(error, "position", (1,))[0], "is cut off or no XML here") from error
     for part in root.iter():
         names = [each.tag for each in part] if part.tag == "instanceData" else part.keys()
         for unknown in (name for name in names if not _OSIL.fullmatch(name)):

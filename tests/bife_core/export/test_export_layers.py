@@ -66,7 +66,7 @@ def test_without_a_compiler_the_sources_are_written_and_a_sentence_says_what_lac
     monkeypatch.setenv("CC", "no-such-compiler -O3")
     done = bife("export", ours, "--output", tmp_path / "whole.c", "--compile")
     assert done.exit_code == 1
-    lacks = f"There is no C compiler 'no-such-compiler -O3': install one, such as gcc, or name it in CC; {tmp_path}"
+    lacks = "There is no C compiler 'no-such-compiler': install one, or name it in CC."
     assert lacks in sentence(done.stderr)
     assert (tmp_path / "whole.c").exists()
     assert not (tmp_path / "whole").exists()

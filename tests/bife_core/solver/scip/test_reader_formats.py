@@ -155,6 +155,9 @@ BAD = [
     ("rlp", (" y <= 4", " y <= 4\n x <= 5"), "line 8: found another bound of 'x'"),
     ("rlp", ("General\n x\nEnd\n", ""), "no line 'End'"),
     ("pip", ("End\n", "End\n d: x <= 1\nEnd\n"), "found 'd:' after 'End'"),
+    *(("pip", ("Subject To", words), "line 4: found a sense in the objective; correct it, or 'Subject To' before it")
+      for words in ("Subject", "s.t", "Subject To:")),
+    ("pip", ("2 y", "2 = y"), "line 2: found a sense in the objective"),
     ("pip", ("c: x +", "c: exp(x) +"), "a.pip: SCIP takes 'exp(x)' for a name; write functions"),
     ("pip", ("c: x +", "c: x/y +"), "SCIP takes 'x/y' for a name"),
     ("pip", ("2 y", "2,5 y"), "SCIP takes ',5' for a name"),
@@ -167,6 +170,7 @@ BAD = [
     ("nl", ("J0 2\n0 1\n1 1\n", "J0 2\n0 1\n1 1\nJ0 1\n0 5\n"), "it has 3 coefficients in J, its head says 2"),
     ("nl", (" 2 1 1 0 0 ", " 2 1 1 0 0 1"), "line 2: counts logical constraints, on which SCIP crashes"),
     ("nl", ("1 7", "5 1 1"), "unsupported: complementarity constraint"),
+    ("osil", ("UTF-8", "UTF-88"), "line 1: is cut off or no XML"),
     ("osil", ("</instanceData></osil>\n", ""), "line 11: is cut off or no XML"),
     ("osil", ("</instanceData>", "<cones/></instanceData>"), "has 'cones' in 'instanceData', which SCIP leaves out"),
     ("osil", ("linearCon", "linearcon"), "has 'linearconstraintCoefficients' in 'instanceData'"),
