@@ -98,8 +98,8 @@ def check_opb(text: bytes) -> set[str]:
         objectives += re.match(rb"(?:min|max|soft)\s*:", statement[0]) is not None
         if objectives > 1:
             refuse(plain, statement.start(), "found a second objective or top cost; delete one")
-    if b"[" in plain and (name := re.search(rb"\bindicatorvar\d+", plain)):
-        refuse(plain, name.start(), f"found {shown(name[0])}, as SCIP names soft constraints; rename it")
+    if b"[" in plain and (wrong := re.search(rb"[^\W\d]\w*\s+~?[^\W\d]\w*|\bindicatorvar\d+", plain)):
+        refuse(plain, wrong.start(), f"found {shown(wrong[0])}, mistaken by SCIP in .wbo; write it otherwise")
     return set()
 
 
