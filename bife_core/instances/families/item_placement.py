@@ -95,7 +95,7 @@ def _order(seed: int) -> list[int]:
     return order
 
 
-_BY_INTEGRAL: Final = {"high.cost": "primal_dual_integral", "evaluation.metric": "primal_dual_integral"}
+_BY_INTEGRAL: Final = {"high.cost": "primal_integral", "evaluation.metric": "primal_integral"}
 
 FAMILY = Family(
     name="item_placement",

@@ -34,7 +34,7 @@ def test_a_family_has_its_own_budget_whatever_names_it(bife, tmp_path):
     for named in (by_option, ("--set", "instances=item_placement"), ("--config", file)):
         assert resolved(bife, *named) == preset("quick", "item_placement")
     config = resolved(bife, *by_option, "--set", "high.cost=nodes", "--preset", "paper")
-    assert (config.high.cost, config.evaluation.metric) == ("nodes", "primal_dual_integral")
+    assert (config.high.cost, config.evaluation.metric) == ("nodes", "primal_integral")
     assert config.evaluation.time_limit_s == 1000
 
 

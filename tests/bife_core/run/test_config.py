@@ -73,7 +73,7 @@ def test_presets_are_valid_and_grow():
 def test_a_preset_of_a_family_has_its_cost_and_limits():
     paper = {name: preset("paper", name) for name in FAMILIES}
     costs = {name: (config.high.cost, config.evaluation.metric) for name, config in paper.items()}
-    assert costs["item_placement"] == ("primal_dual_integral", "primal_dual_integral")
+    assert costs["item_placement"] == ("primal_integral", "primal_integral")
     assert costs["transmission_switching"] == ("gap", "time")
     assert costs["network_verification"] == costs["set_covering"] == ("time", "time")
     for name in ("item_placement", "transmission_switching", "network_verification", "unit_commitment"):
