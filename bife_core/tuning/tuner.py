@@ -144,7 +144,7 @@ class Tuning(Value):
             return ""
         each_s = self.tuned_s / tried if tried else usual_s / self.instances
         every_s = self.starts * each_s
-        needed = f"{every_s + min(usual_s, every_s):.0f} CPU seconds in all, {each_s:.0f} each"
+        needed = f"{every_s + min(usual_s, every_s):.0f} CPU seconds in all, {each_s:.3g} each"
         return f" To try all {self.starts} that come first takes about {needed}."
 
 
