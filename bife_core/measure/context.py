@@ -7,13 +7,15 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from pydantic import Field
+
 from bife_core.base.values import Value
 from bife_core.base.wording import counted
 from bife_core.instances.base import Instance
 from bife_core.measure.config import HighFidelityConfig
 from bife_core.measure.solves import Solved, SolveJob, run_solves
 from bife_core.solver.methods.base import RPB, Method, ScipMethod
-from bife_core.solver.scip.cost import LEAST, TICK_S, Cost
+from bife_core.solver.scip.cost import BY_OBJECTIVE, LEAST, TICK_S, Cost
 from bife_core.solver.scip.settings import SolverConfig
 from bife_core.solver.scip.solve import Objectives, SolveResult, SolveSettings, best_known
 from bife_core.store import Store
@@ -101,10 +103,14 @@ def totals(solves: Iterable[Mapping[str, Any]], *counters: str) -> list[int]:
 
 
 class Reference(Value):
-    """RPB's solves of the design instances in order, None where it fails: other methods are measured by them."""
+    """RPB's solves of the design instances in order, None where it fails: other methods are measured by them.
+
+    With a cost by the objective `stored` are the best ones that any solve had found by then.
+    """
 
     results: tuple[SolveResult | None, ...]
     failures: tuple[str, ...] = ()
+    stored: dict[str, float] = Field(default_factory=dict)
 
     @property
     def cpu_s(self) -> float:
@@ -114,7 +120,7 @@ class Reference(Value):
     @property
     def objectives(self) -> dict[str, float]:
         """The best objectives that a search measures all its rules by."""
-        return best_known(self.results)
+        return best_known(self.results, self.stored)
 
 
 def measure_reference(instances: Sequence[Instance], context: SolveContext) -> Reference:
@@ -125,7 +131,9 @@ def measure_reference(instances: Sequence[Instance], context: SolveContext) -> R
         for solve in solved
         if solve.failure is not None
     )
-    return Reference(results=tuple(solve.result for solve in solved), failures=failures)
+    by_objective = [each.digest for each in instances if context.config.cost in BY_OBJECTIVE]
+    stored = context.store.best_objectives(by_objective)
+    return Reference(results=tuple(solve.result for solve in solved), failures=failures, stored=stored)
 
 
 def load_factors(results: Mapping[int, SolveResult], rpb: Sequence[SolveResult | None]) -> dict[int, float]:

@@ -59,6 +59,7 @@ studies = _table("studies", 1, key=_TEXT, kind=_TEXT, name=_TEXT, created_unix_s
 events = _table("events", 2, study=_TEXT, seq=_NUMBER, kind=_TEXT, at_unix_s=_TIME, body=_BODY)
 calls = _table("calls", 3, study=_TEXT, key=_TEXT, number=_NUMBER, body=_BODY)
 solves = _table("solves", 1, key=_TEXT, body=_BODY)
+objectives = _table("objectives", 1, digest=_TEXT, best=_TIME)
 cursors = _table("cursors", 2, subscriber=_TEXT, study=_TEXT, seq=_NUMBER, note=_TEXT)
 ledger = _table("ledger", 3, group=_TEXT, purpose=_TEXT, by=_TEXT, number=_NUMBER)
 _process: dict[str, TypeEngine[Any]] = {"pid": sa.BigInteger(), "began_unix_s": _TIME, "until_unix_s": _TIME}

@@ -21,7 +21,7 @@ from bife_core.base.errors import StoreError
 from bife_core.base.values import Value
 from bife_core.instances.base import SPLITS, Split
 from bife_core.store.claims import Claims
-from bife_core.store.database import Database, calls, cursors, events, ledger, solves, studies
+from bife_core.store.database import Database, calls, cursors, events, ledger, objectives, solves, studies
 
 _MANY: Final = 10_000
 
@@ -168,6 +168,21 @@ class Store:
         """Store a solve unless its key is stored."""
         with suppress(IntegrityError), self._database.writing() as connection:
             connection.execute(insert(solves).values(key=key, body=_json(body)))
+
+    def improve_objective(self, digest: str, objective: float, *, maximise: bool) -> None:
+        """Store the objective of an instance unless as good a one is stored."""
+        of_instance = objectives.c.digest == digest
+        with self._database.writing(self._database.alone) as connection:
+            best = connection.execute(select(objectives.c.best).where(of_instance)).scalar()
+            if best is None:
+                connection.execute(insert(objectives).values(digest=digest, best=objective))
+            elif objective != best and (objective > best) == maximise:
+                connection.execute(update(objectives).where(of_instance).values(best=objective))
+
+    def best_objectives(self, digests: Iterable[str]) -> dict[str, float]:
+        """Return the best objectives of instances, by their digests, over all stored solves."""
+        parts = (select(objectives).where(objectives.c.digest.in_(part)) for part in _parts(digests))
+        return {row.digest: row.best for part in parts for row in self._database.rows(part)}
 
     def serve(self, groups: Collection[str], purpose: str, by: str = "") -> int:
         """Record a use of groups of instances before it happens; return its number, the highest of the groups, from 1.

@@ -61,7 +61,8 @@ def choose(
     if len(aside) == len(instances):
         reasons = " ".join(dict.fromkeys(aside.values()))
         raise SolverError(f"RPB fails on all validation instances. {reasons}")
-    objectives = best_known(solve.result for solve in measured)
+    stored = context.store.best_objectives({instance.digest for instance in instances})
+    objectives = best_known((solve.result for solve in measured), stored)
     scores: dict[str, float | None] = {}
     faults: dict[str, str] = {}
     for label in methods:

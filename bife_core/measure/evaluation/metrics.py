@@ -11,7 +11,7 @@ from bife_core.base.stats import geometric_mean, geometric_std
 from bife_core.solver.methods.base import Method
 from bife_core.solver.methods.references import beside_branching
 from bife_core.solver.scip.cost import BY_OBJECTIVE, LARGEST_GAP, LARGEST_OBJECTIVE, LEAST, TICK_S, Cost
-from bife_core.solver.scip.solve import DONE, SolveResult, best_known
+from bife_core.solver.scip.solve import DONE, Objectives, SolveResult, best_known
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -92,7 +92,10 @@ def judged_by(metric: Cost) -> Cost:
 
 
 def solve_frame(
-    rows: Sequence[Mapping[str, Any]], time_limit_s: float = 0.0, methods: Mapping[str, Method] | None = None
+    rows: Sequence[Mapping[str, Any]],
+    time_limit_s: float = 0.0,
+    methods: Mapping[str, Method] | None = None,
+    stored: Objectives | None = None,
 ) -> pd.DataFrame:
     """Return the rows of an `EvaluationSummary` as a frame in which every solve has its cost.
 
@@ -100,8 +103,8 @@ def solve_frame(
     proof, or at the gap asked for. Columns such as `cpu_s` and `nodes` are as measured, NaN where nothing was; those of
     the metrics (`cost_time`, `cost_nodes`, ...) are what a solve is charged: a missing one too, and one without a proof
     `time_limit_s` at least. A metric that no row has, recorded before it existed, is NaN in all. Those by the objective
-    are relative to the best of all sound rows of the instance. An instance without a `group` is one of its own.
-    `beside_branching` is as of `methods`, by label, else empty.
+    are relative to the best of all sound rows of the instance and of those `stored`. An instance without a `group` is
+    one of its own. `beside_branching` is as of `methods`, by label, else empty.
     """
     import pandas as pd  # which what only names metrics does without
 
@@ -114,7 +117,7 @@ def solve_frame(
     solves = [
         SolveResult.model_construct(**row) if row.get("incumbents") is not None else None for row in rows
     ]
-    objectives = best_known(itertools.compress(solves, ~frame["missing"]))
+    objectives = best_known(itertools.compress(solves, ~frame["missing"]), stored)
     for cost in BY_OBJECTIVE if any(solves) else ():
         frame[cost] = [
             float("nan") if solve is None else solve.cost(cost, objectives.get(solve.digest), time_limit_s)

@@ -32,7 +32,7 @@ from bife_core.solver.machine import Machine, this_machine
 from bife_core.solver.methods.base import AnyMethod, Method
 from bife_core.solver.methods.configuration import FILE_NAME, Configuration
 from bife_core.solver.methods.references import load_method
-from bife_core.solver.scip.cost import Cost
+from bife_core.solver.scip.cost import BY_OBJECTIVE, Cost
 from bife_core.solver.scip.settings import SolverConfig
 from bife_core.solver.scip.solve import cautions, contradictions, refuted
 from bife_core.store import Store
@@ -56,7 +56,8 @@ class EvaluationSummary(Value):
 
     `workers` solves ran at once, each on a core of its own. `use` is which use of the test set this was, 0 if it may
     promote no rule. If more instances were `planned` than solved it stopped early. `reused` solves were stored before;
-    it ended at the minute `measured_at` (UTC), and its last run took `seconds`.
+    it ended at the minute `measured_at` (UTC), and its last run took `seconds`. `objectives` are the
+    best that the store had, by digest, where they are compared by these.
     """
 
     setting: str
@@ -73,6 +74,7 @@ class EvaluationSummary(Value):
     planned: int = 0
     machine: Machine | None = None
     workers: int = 1
+    objectives: dict[str, float] = Field(default_factory=dict)
     reused: int = 0
     measured_at: str = ""
     seconds: float = 0.0
@@ -134,7 +136,7 @@ class EvaluationSummary(Value):
     @property
     def frame(self) -> pd.DataFrame:
         """All solves, one row each: instance, seed, method, status, cpu_s, nodes, gap, ...; see `solve_frame`."""
-        return solve_frame(self.rows, self.protocol.time_limit_s, self.methods)
+        return solve_frame(self.rows, self.protocol.time_limit_s, self.methods, self.objectives)
 
     def __repr__(self) -> str:
         ratios = ", ".join(f"{c.method} {c.ratio:.3g}" for c in self.comparisons)
@@ -202,6 +204,7 @@ def evaluate(
             f"There is nothing to compare with {baseline.name} but itself; name another method."
         )
     label = next(name for name, method in every.items() if method.identity == baseline.identity)
+    by_objective = config.metric in BY_OBJECTIVE
     sizes = looks(len(instances)) if beat is not None else [len(instances)]
     measured: list[Solved] = []
     for begin, end in pairwise([0, *sizes]):
@@ -219,6 +222,7 @@ def evaluate(
             solver=solver,
             machine=this_machine(),
             workers=pool.workers,
+            objectives=store.best_objectives(each.digest for each in instances if by_objective),
             planned=len(instances),
             measured_at=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
             seconds=time.monotonic() - began_s,
@@ -255,7 +259,7 @@ def summarise(
     rows = tuple(solve.row | {"failure": solve.failure or why} for solve, why in wrong)
     others = [label for label in methods if label != baseline]
     level = confidence_of(use, CONFIDENCE) if use else CONFIDENCE
-    frame = solve_frame(rows, config.time_limit_s, methods)
+    frame = solve_frame(rows, config.time_limit_s, methods, facts.get("objectives"))
     comparisons = compare_methods(frame, others, baseline, config.metric, level, setting, primary=use > 0)
     if not comparisons:
         raise SolverError(

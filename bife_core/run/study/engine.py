@@ -212,7 +212,8 @@ class Engine:
     def _references(self) -> dict[str, float]:
         reference = self._journal.reference
         results = [] if reference is None else [result for result in reference.results if result]
-        rpb = {"RPB": high_fidelity(results, self._evaluator.config.high)} if results else {}
+        high, objectives = self._evaluator.config.high, reference.objectives if reference else None
+        rpb = {"RPB": high_fidelity(results, high, objectives)} if results else {}
         return rpb | dict(self._evaluator.beside)
 
     def _outcome(self, *, new: bool) -> SearchOutcome:

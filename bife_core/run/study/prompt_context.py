@@ -93,14 +93,14 @@ class ContextBuilder:
         scores = {rule.id: past.scores[rule.id] for rule in past.samples if rule.id in past.scores}
         solved = any(sample.f_hf is not None for sample in (*request.parents, *past.samples))
         references = [result for result in past.reference.results if result] if past.reference else []
-        begun_from = ""
+        objectives, begun_from = past.reference.objectives if past.reference else None, ""
         if isinstance(request, SampleRequest) and request.operator == "i1":
             begun_from = theme(
                 self._search.drawn, request.number, facts.features, COMPONENTS.find(request.component)
             )
         return facts.model_copy(
             update={
-                "rpb": high_fidelity(references, self._high) if solved and references else None,
+                "rpb": high_fidelity(references, self._high, objectives) if solved and references else None,
                 "tau": past.tau,
                 "executions": self._executions(request.parents, past),
                 "theme": begun_from,

@@ -1,18 +1,22 @@
 """Costs by the objective: whoever improves the best known, all that are compared are measured by it."""
 
+from dataclasses import replace
+
 import pytest
 
 from bife_core.measure.config import EvaluationConfig, HighFidelityConfig
-from bife_core.measure.context import Reference, cost_of
+from bife_core.measure.context import Reference, SolveContext, cost_of, measure_reference
 from bife_core.measure.evaluation.choice import choose
 from bife_core.measure.evaluation.comparison import statement
-from bife_core.measure.evaluation.summary import summarise
+from bife_core.measure.evaluation.summary import evaluate, summarise
 from bife_core.measure.high import high_fidelity, score_high
 from bife_core.measure.solves import Solved, SolveJob
 from bife_core.measure.trials import TrialRace
 from bife_core.solver.methods.base import RPB
 from bife_core.solver.methods.configuration import Configuration
+from bife_core.solver.scip.settings import SolverConfig
 from bife_core.solver.scip.solve import SolveSettings
+from bife_core.store import Store
 from bife_core.tuning.space import Space
 from bife_core.tuning.tuner import tune
 from tests.support.measured import BASELINE, METHODS, RULE, result
@@ -172,6 +176,33 @@ def test_a_missing_solve_has_no_solution_for_all_its_time(metric, charge):
     assert frame[frame["missing"]][f"cost_{metric}"].tolist() == [charge]
     assert found.lead.missing == 1
     assert found.lead.finding != "better"
+
+
+def test_a_better_objective_that_the_store_has_counts_for_search_choice_and_evaluation(
+    knapsacks, pool, tmp_path
+):
+    store = Store(tmp_path)
+    config = HighFidelityConfig(cost="objective", time_limit_s=30.0)
+    solving = SolveContext(config, SolverConfig(), pool, store)
+    reference = measure_reference(knapsacks[:1], solving)
+    (digest, optimum), (solved,) = *reference.stored.items(), reference.results
+    assert (digest, optimum) == (knapsacks[0].digest, solved.primal_bound)
+    assert solved.maximise
+    store.improve_objective(digest, optimum - 1.0, maximise=True)
+    assert store.best_objectives([digest, "none"]) == {digest: optimum}
+    store.improve_objective(digest, 2.0 * optimum, maximise=True)  # as if another solve had found it
+    again = measure_reference(knapsacks[:1], solving)
+    assert cost_of(solved, config, again.objectives) == pytest.approx(2.0)
+    assert score_high(QUICK, knapsacks[:1], solving, reference=again).f_hf == pytest.approx(-2.0)
+    assert choose([BASELINE, QUICK], knapsacks[:1], solving).scores["relpscost"] == pytest.approx(-2.0)
+    protocol = EvaluationConfig(seeds=(0,), time_limit_s=30.0, metric="objective")
+    found = evaluate([QUICK], knapsacks[:1], protocol, pool, store)
+    assert found.frame["objective"].tolist() == pytest.approx([2.0, 2.0])
+    timed = evaluate([QUICK], knapsacks[:1], protocol.model_copy(update={"metric": "time"}), pool, store)
+    assert (
+        timed.objectives,
+        measure_reference(knapsacks[:1], replace(solving, config=HighFidelityConfig())).stored,
+    ) == ({}, {})
 
 
 def test_a_wrong_or_unsound_solution_is_not_the_best_known():
