@@ -98,8 +98,13 @@ def check_opb(text: bytes) -> set[str]:
         objectives += re.match(rb"(?:min|max|soft)\s*:", statement[0]) is not None
         if objectives > 1:
             refuse(plain, statement.start(), "found a second objective or top cost; delete one")
-    if b"[" in plain and (wrong := re.search(rb"[^\W\d]\w*\s+~?[^\W\d]\w*|\bindicatorvar\d+", plain)):
-        refuse(plain, wrong.start(), f"found {shown(wrong[0])}, mistaken by SCIP in .wbo; write it otherwise")
+    if product := re.search(rb"[^\W\d]\w*\s+~?[^\W\d]\w*", plain):
+        about = (
+            f"found the product {shown(product[0])}; SCIP 10 proves wrong optima of some, so write it as rows"
+        )
+        refuse(plain, product.start(), about)
+    if b"[" in plain and (name := re.search(rb"\bindicatorvar\d+", plain)):
+        refuse(plain, name.start(), f"found {shown(name[0])}, as SCIP names soft constraints; rename it")
     return set()
 
 

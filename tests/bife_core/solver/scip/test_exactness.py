@@ -4,6 +4,7 @@ import pyscipopt
 import pytest
 
 from bife_core import solve
+from bife_core.base.errors import InstanceError
 from bife_core.solver.scip.exactness import NOT_LINEAR, violation_of
 from bife_core.solver.scip.solve import cautions, contradictions, disagree
 from tests.bife_core.solver.scip.test_solutions import Columns
@@ -57,7 +58,6 @@ def written(tmp_path):
         (EQUAL, "far by 2", None),
         (TINY, "far by 2e-07", 2),
         (BOOLEAN, "linear0 by 2", None),
-        (PRODUCT, NOT_LINEAR, None),
         (THIRDS, None, 3),
         (PARTS, None, 1 / 3),
         (OTHERS, None, 5),
@@ -86,10 +86,17 @@ def test_an_optimum_out_of_reach_neither_agrees_nor_disagrees(written):
     )
 
 
-def test_a_product_that_presolving_loses_is_noticed(written):
-    wrong, right = (solve(written(PRODUCT), params={"presolving/maxrounds": rounds}) for rounds in (-1, 0))
-    assert (wrong.primal_bound, wrong.proven, right.primal_bound, right.proven) == (-6.0, False, -5.0, True)
-    assert cautions([wrong, right])[0].endswith("by SCIP's own check; solve with presolving/maxrounds = 0.")
+def test_a_product_that_presolving_loses_is_noticed_and_a_file_of_one_refused(written):
+    path, model = written(PRODUCT), pyscipopt.Model()
+    with pytest.raises(InstanceError, match="found the product 'x2 x1'; SCIP 10 proves wrong optima of some"):
+        solve(path)
+    model.hideOutput()
+    model.readProblem(str(path))
+    model.optimize()
+    assert (model.getObjVal(), violation_of(model, model.getBestSol())) == (-6.0, NOT_LINEAR)
+    wrong = solve(written(PARTS)).model_copy(update={"violation": NOT_LINEAR})
+    assert not wrong.proven
+    assert cautions([wrong])[0].endswith("by SCIP's own check; solve with presolving/maxrounds = 0.")
 
 
 def test_rows_that_lack_priced_columns_are_left_out():

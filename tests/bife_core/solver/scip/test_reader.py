@@ -122,8 +122,8 @@ GOOD = [
     ("free", (FREE, FIXED), -14),
     # OPB and CIP
     ("opb", (), 1),
-    ("opb", ("+1 x2 >= 1", "~x2 >= -1", "min", "max"), 3),
-    ("opb", ("+1 x1 +1 x2 >= 1", "+1 x1 x2 >= 1;\n2 x1 + x3 = 2"), 3),
+    ("opb", ("+1 x2 >= 1", "+1 ~x2 >= -1", "min", "max"), 3),
+    ("opb", ("+1 x1 +1 x2 >= 1", "+1 x1 +1 x2 >= 2;\n2 x1 + x3 = 2"), 3),
     ("opb", ("min: +1 x1 +2 x2 ;\n", ""), 0),
     ("cip", (), 11),
     ("cip", ("END", "  [disjunction] <>: disjunction([linear] <f>: <x>[I] >= 3, [linear] <g>: <y>[I] <= 1);\nEND"), 11),
