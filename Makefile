@@ -12,13 +12,14 @@ RIVALS := $(if $(wildcard rivals/pyproject.toml),--editable ./rivals)
 # Tests start many programs: without their byte code each would compile all of BiFE anew.
 test check long: export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help setup demo check test long browser screenshots lint docs bench results postgres postgres-tests chaos hostile newest clean
+.PHONY: help setup demo check test long layers browser screenshots lint docs bench results postgres postgres-tests chaos hostile newest clean
 
 help:
 	@echo "make demo    discover a branching rule for combinatorial auctions and compare it with SCIP's default"
 	@echo "make check   make lint, then the quick half of the tests"
 	@echo "make test    run the tests (PYTEST=--cov: with coverage)"
 	@echo "make long    run the slow tests that make test leaves out, and the slow cases of others"
+	@echo "make layers  solve models of PuLP, Pyomo, linopy, PyPSA, CVXPY and ommx with what was found, each version pinned"
 	@echo "make browser open the pages of Prefect and MLflow in Chromium, fill in forms, approve and refuse a rule"
 	@echo "make screenshots retake the pictures in docs/images (VIEWS=NAME: this one)"
 	@echo "make lint    check style, links, layers, dependencies and types"
@@ -60,6 +61,18 @@ test: $(STAMP)
 
 long: $(STAMP)
 	$(BIN)/python -m pytest -m long
+	$(MAKE) layers
+
+# Each extra in an environment of its own, where the layers of the other are skipped.
+LAYERS := layers ommx
+
+layers: $(LAYERS:%=.venv-%/.installed)
+	for extra in $(LAYERS); do .venv-$$extra/bin/python -m pytest -m layers tests/layers || exit 1; done
+
+.venv-%/.installed: pyproject.toml
+	$(PYTHON) -m venv --clear .venv-$*
+	.venv-$*/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[$*]' certifi pytest pytest-timeout
+	@touch $@
 
 $(BROWSER): $(STAMP)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --constraint constraints.txt --editable '.[browser]'
@@ -131,4 +144,4 @@ newest:
 	home=$$(mktemp -d) && BIFE_HOME=$$home .venv-newest/bin/bife run --preset smoke && rm -r $$home
 
 clean:
-	rm -rf $(VENV) .venv-newest site .pytest_cache .hypothesis .mypy_cache .ruff_cache build *.egg-info
+	rm -rf $(VENV) .venv-newest $(LAYERS:%=.venv-%) site .pytest_cache .hypothesis .mypy_cache .ruff_cache build *.egg-info
