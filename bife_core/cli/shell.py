@@ -14,39 +14,31 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Final
 
-RULE: Final = "BIFE_RULE"
-"""Environment variable with the reference of what branches."""
+from bife_core.base.errors import BifeError
+from bife_core.base.places import home, read_settings_files
 
 _READ: Final = re.compile(r'\s*r(?:e|ea|ead)?\s+(?:"([^"]+)"|(\S+))')
 """SCIP's command that reads an instance, which may be shortened."""
 
 _THREADS: Final = "OPENBLAS_NUM_THREADS"
 
-_OKAY: Final = 1
-
 
 def main() -> None:
     """Run SCIP's command line in this process, and exit as SCIP does."""
-    words, rule = sys.argv[1:], os.environ.get(RULE)
+    words, rule = sys.argv[1:], os.environ.get("BIFE_RULE")
     if words[:1] == ["--rule"]:
         if len(words) == 1:
-            sys.exit(
-                "Error: --rule was expected to be followed by a reference, such as models:/NAME@champion."
-            )
+            sys.exit("Error: --rule was expected to be followed by a reference, such as models:/A@champion.")
         rule, words = words[1], words[2:]
     warnings.showwarning = lambda message, *_where, **_how: print(f"bife-scip: {message}", file=sys.stderr)
-    gc.disable()  # what is imported stays
-    if (
-        alone := _THREADS not in os.environ
-    ):  # to start as many as there are cores takes NumPy longer than all else
-        os.environ[_THREADS] = "1"
+    gc.set_threshold(100_000, 20, 20)  # what is imported stays
+    if alone := _THREADS not in os.environ:
+        os.environ[_THREADS] = "1"  # NumPy starts one a core, which takes as long as to import it
     importlib.import_module("numpy")
     if alone:
         del os.environ[_THREADS]
     from pyscipopt import Model
 
-    from bife_core.base.errors import BifeError
-    from bife_core.base.places import read_settings_files
     from bife_core.solver.scip.libscip import library, scip_address
 
     read_settings_files()
@@ -59,25 +51,18 @@ def main() -> None:
     except (BifeError, OSError) as error:
         sys.exit(f"Error: {' '.join(str(error).split())}")
     model.freeProb()  # SCIP's command line begins without a problem
-    gc.freeze()
-    gc.enable()  # for what branches in Python
-    signal.signal(
-        signal.SIGINT, signal.SIG_DFL
-    )  # SCIP takes Ctrl-C while it solves, and ends with the best solution
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # which SCIP replaces while it solves
     library().SCIPmessageSetErrorPrintingDefault()
     arguments = [*map(os.fsencode, [sys.argv[0], *words]), None]
     argv = (ctypes.c_char_p * len(arguments))(*arguments)
-    scip = ctypes.c_void_p(scip_address(model))
-    code = library().SCIPprocessShellArguments(scip, len(words) + 1, argv, b"scip.set")
-    if code != _OKAY:
+    scip, run = ctypes.c_void_p(scip_address(model)), library().SCIPprocessShellArguments
+    if (code := run(scip, len(words) + 1, argv, b"scip.set")) != 1:  # SCIP_OKAY
         library().SCIPprintError(code)
         sys.exit(255)
 
 
 def _champion(words: Sequence[str]) -> str | None:
     """Return the champion for the instance that a command line solves first; None if there is none, or RPB branches."""
-    from bife_core.base.places import home
-
     registries = map(os.environ.get, ("BIFE_STORE", "MLFLOW_TRACKING_URI", "MLFLOW_REGISTRY_URI"))
     if (instance := _instance(words)) is None or not (any(registries) or home().is_dir()):
         return None

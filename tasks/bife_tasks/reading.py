@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
@@ -81,8 +82,9 @@ def whole_tags(version: Any, mlflow: Any) -> dict[str, str]:
 def _mlflow(reference: str) -> Iterator[Any]:
     """Yield MLflow, whose errors become a `RuleError`; None where it is not in use or installed or has no database."""
     with _settings():
-        tracks = mlflow_tracks()
-    if not tracks:
+        database = sqlite_file(os.environ.get("MLFLOW_TRACKING_URI") or mlflow_uri())
+        tracks = mlflow_tracks() and (database is None or database.exists() or "mlflow" in sys.modules)
+    if not tracks:  # nor is MLflow, which takes seconds, loaded to say so
         yield None
         return
     try:
@@ -90,13 +92,9 @@ def _mlflow(reference: str) -> Iterator[Any]:
         from mlflow.exceptions import MlflowException
         from sqlalchemy.exc import SQLAlchemyError
     except ImportError as error:
-        database = sqlite_file(os.environ.get("MLFLOW_TRACKING_URI") or mlflow_uri())
-        if database is None or database.exists():
-            raise RuleError(
-                f"{reference} is read by MLflow, which is not installed; run pip install 'bife-branching[operate]'."
-            ) from error
-        yield None
-        return
+        raise RuleError(
+            f"{reference} is read by MLflow, which is not installed; run pip install 'bife-branching[operate]'."
+        ) from error
     with _settings():
         adopt({"MLFLOW_TRACKING_URI": mlflow_uri(), "MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR": "false"})
         address = mlflow.get_tracking_uri()

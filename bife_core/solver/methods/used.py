@@ -13,11 +13,10 @@ from functools import partial, wraps
 from typing import Any, Final, Self
 from weakref import WeakKeyDictionary
 
-import pyscipopt
-
 from bife_core.base.arguments import checked
 from bife_core.base.errors import SolverError
 from bife_core.solver.methods.attach import attach
+from bife_core.solver.methods.base import Method
 from bife_core.solver.methods.references import AnyReference, load_method, warn_of_other_settings, with_budget
 from bife_core.solver.scip.branching import BranchingStats, Budget, Guard
 from bife_core.solver.scip.libscip import Model
@@ -39,9 +38,9 @@ class Use:
 class Uses:
     """The context of `used`, and what became of the models that were optimised in it: `models` has a `Use` of each."""
 
-    def __init__(self, name: str, attach_to: Callable[[Any], BranchingStats]) -> None:
-        self.name, self.models, self.open = name, list[Use](), False
-        self._attach_to, self._by_model = attach_to, WeakKeyDictionary[Any, Use]()
+    def __init__(self, rule: AnyReference, method: Method, guard: bool | Guard) -> None:
+        self.name, self._rule, self._method, self._guard = method.name, rule, method, guard
+        self.models, self._by_model, self.open = list[Use](), WeakKeyDictionary[Any, Use](), False
 
     def __enter__(self) -> Self:
         self._outer = ATTACHING.get()
@@ -75,22 +74,20 @@ class Uses:
         """Optimise a model by one of its methods, after attaching to it if it is new here."""
         if (use := self._by_model.get(model)) is None:
             use = Use(model.getProbName())
+            if not self.models:
+                warn_of_other_settings(self._rule, model.getParams)
             try:
-                use.stats = self._attach_to(model)
+                use.stats = attach(model, self._method, self._guard)
             except SolverError as error:  # it has a rule, or is solved already
                 use.without = str(error)
                 warnings.warn(f"{use.model} is solved without {self.name}. {error}", stacklevel=3)
             self._by_model[model] = use
             self.models.append(use)
-        before = _nodes(model)
+        before = model.getNTotalNodes()
         result = entry(model, *args, **kwargs)
         use.solves, use.status = use.solves + (entry.__name__ != "presolve"), model.getStatus()
-        use.nodes += _nodes(model) - before
+        use.nodes += model.getNTotalNodes() - before
         return result
-
-
-def _nodes(model: Any) -> int:
-    return int(model.getNTotalNodes()) if model.getStage() >= pyscipopt.SCIP_STAGE.PRESOLVING else 0
 
 
 @checked
@@ -106,15 +103,8 @@ def used(rule: AnyReference, guard: bool | Guard = False, budget: Budget | float
     rule, guard, budget
         As `attach` takes them; a reference is loaded once.
     """
-    method = load_method(rule) if budget is None else with_budget(load_method(rule), budget)
-    unchecked = [rule]
-
-    def attach_to(model: Any) -> BranchingStats:
-        if unchecked:
-            warn_of_other_settings(unchecked.pop(), model.getParams)
-        return attach(model, method, guard)
-
-    return Uses(method.name, attach_to)
+    method = load_method(rule)
+    return Uses(rule, method if budget is None else with_budget(method, budget), guard)
 
 
 _patching: Final = threading.Lock()

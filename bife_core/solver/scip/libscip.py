@@ -21,9 +21,7 @@ from bife_core.base.errors import BifeError, SolverError
 _OKAY: Final = 1
 
 Model: TypeAlias = next(  # type: ignore[valid-type]
-    kind
-    for kind in object.__subclasses__()
-    if (kind.__module__, kind.__name__) == ("pyscipopt.scip", "Model")
+    kind for kind in object.__subclasses__() if f"{kind.__module__}.{kind.__name__}" == "pyscipopt.scip.Model"
 )
 """PySCIPOpt's class, also where a program has put another in place of its names."""
 

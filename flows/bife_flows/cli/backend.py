@@ -12,7 +12,6 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from bife_core.cli.backend import Backend, Finding
-from bife_core.cli.outcome import CommandEnd
 from bife_tasks import INSTALLED, mlflow_tracks
 
 if TYPE_CHECKING:
@@ -98,4 +97,6 @@ class Flows(Backend):
             if isinstance(error, RuntimeError) and not str(error).startswith("Failed to reach API"):
                 raise
             address = os.environ.get("PREFECT_API_URL", "its embedded server")
+            from bife_core.cli.outcome import CommandEnd  # and with it typer, which `bife-scip` does without
+
             raise CommandEnd(f"Prefect's API at {address} cannot be used: {error}") from error

@@ -144,12 +144,16 @@ def test_ctrl_c_ends_with_the_best_solution(golden_dir, tmp_path):
     assert solution.read_text().startswith("solution status: user interrupt\nobjective value:")
 
 
-def test_nothing_slow_is_imported_where_no_rule_is_wanted(instance, tmp_path):
-    code = "import sys, atexit; atexit.register(lambda: print(*sys.modules, file=sys.stderr)); " + SHELL[2]
-    slow = {"pydantic", "typer", "sqlalchemy", "numba", "pandas", "optuna"}
-    bare = python("-c", code, "-f", instance, home=tmp_path / "none").stderr.split()
-    assert not slow.intersection(bare)
-    ruled = python(
-        "-c", code, "--rule", "pseudocost_product", "-f", instance, home=tmp_path / "none"
-    ).stderr.split()
-    assert slow.intersection(ruled) == {"pydantic"}
+def test_nothing_slow_is_imported_that_is_not_needed(instance, knapsacks, tmp_path):
+    code = f"import sys, atexit; atexit.register(lambda: print(*sys.modules, file=sys.stderr)); {SHELL[2]}"
+    slow = {"pydantic", "typer", "sqlalchemy", "numba", "pandas", "optuna", "mlflow", "prefect"}
+
+    def imported(*words, home):
+        return slow.intersection(python("-c", code, *words, "-f", instance, home=home).stderr.split())
+
+    assert imported(home=tmp_path / "none") == set()
+    assert imported("--rule", "pseudocost_product", home=tmp_path / "none") == {"pydantic"}
+    likeness = likeness_of([each.path for each in knapsacks]).model_dump_json()
+    champion_in(LocalRegistry(Store(tmp_path)), "bife-knapsacks", 0, likeness=likeness)
+    assert imported(home=tmp_path) == {"pydantic", "sqlalchemy"}
+    assert imported("--rule", "models:/bife-knapsacks@champion", home=tmp_path) == {"pydantic", "sqlalchemy"}
