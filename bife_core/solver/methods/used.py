@@ -76,17 +76,20 @@ class Uses:
             use = Use(model.getProbName())
             if not self.models:
                 warn_of_other_settings(self._rule, model.getParams)
+            before = _attached.get(model)  # in an earlier context
             try:
-                use.stats = attach(model, self._method, self._guard)
+                if before is None or before[0] != self._method.identity:
+                    _attached[model] = self._method.identity, attach(model, self._method, self._guard)
+                use.stats = _attached[model][1]
             except SolverError as error:  # it has a rule, or is solved already
                 use.without = str(error)
                 warnings.warn(f"{use.model} is solved without {self.name}. {error}", stacklevel=3)
             self._by_model[model] = use
             self.models.append(use)
-        before = model.getNTotalNodes()
+        nodes = model.getNTotalNodes()
         result = entry(model, *args, **kwargs)
         use.solves, use.status = use.solves + (entry.__name__ != "presolve"), model.getStatus()
-        use.nodes += model.getNTotalNodes() - before
+        use.nodes += model.getNTotalNodes() - nodes
         return result
 
 
@@ -109,9 +112,8 @@ def used(rule: AnyReference, guard: bool | Guard = False, budget: Budget | float
 
 _patching: Final = threading.Lock()
 _start: Final = threading.Thread.start
-_originals: Final = {
-    name: vars(Model)[name] for name in ("optimize", "optimizeNogil", "solveConcurrent", "presolve")
-}
+_entries: Final = {n: vars(Model)[n] for n in ("optimize", "optimizeNogil", "solveConcurrent", "presolve")}
+_attached: Final = WeakKeyDictionary[Any, tuple[str, BranchingStats]]()
 _contexts = 0
 
 
@@ -123,7 +125,7 @@ def _patch(change: int) -> None:
         # PySCIPOpt's class is immutable from Python, yet another one in place of its name would miss the models that
         # exist, subclasses, and modules that have imported the name.
         attributes = gc.get_referents(vars(Model))[0]
-        for name, entry in _originals.items():
+        for name, entry in _entries.items():
             attributes[name] = _attaching(entry) if _contexts else entry
         ctypes.pythonapi.PyType_Modified(ctypes.py_object(Model))
         threading.Thread.start = _start_within if _contexts else _start  # type: ignore[assignment, method-assign]

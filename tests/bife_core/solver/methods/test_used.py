@@ -12,6 +12,7 @@ from bife_core.solver.methods.configuration import Configuration
 from bife_core.solver.methods.references import load_method
 from bife_core.solver.scip.libscip import Model
 from bife_core.solver.scip.reader import read_model
+from bife_core.solver.scip.settings import foremost
 from tests.support.programs import python
 
 LEAN = Configuration(
@@ -150,6 +151,28 @@ def test_what_is_set_and_rules_that_are_attached_stay_with_a_warning(fresh, node
             ruled.optimize()
     assert [bool(use.without) for use in uses.models] == [False, True]
     assert "already has a BiFE rule" in str(uses)
+
+
+def test_a_model_keeps_its_rule_in_the_next_context_without_a_warning(fresh, nodes):
+    model, taken = fresh(), []
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for _ in range(2):
+            with used(LEAN) as uses:
+                optimized(model)
+                model.freeTransform()
+            taken.append((uses.nodes, uses.models[0].without))
+        with used("pscost"), pytest.raises(UserWarning, match="is solved without pscost"):
+            model.optimize()
+    assert taken[0] == (nodes(LEAN), "")
+    assert taken[1][0] > 1
+    assert taken[1][1] == ""
+    plain = fresh()
+    for rule in ("pscost", "mostinf", "pscost"):  # of SCIP's rules a model takes another
+        with used(rule) as uses:
+            plain.presolve()
+            assert foremost(plain.getParams()) == rule
+            plain.freeTransform()
 
 
 def test_solves_by_bife_branch_as_they_are_told(nodes):
