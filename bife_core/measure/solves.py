@@ -27,6 +27,7 @@ from bife_core.solver.scip.solve import (
     best_known,
     versions,
 )
+from bife_core.solver.starts.method import starts_code
 from bife_core.store import PATIENCE_S, Store
 from bife_core.workers import Note, WorkerFailure, Workers
 
@@ -61,8 +62,8 @@ class SolveJob(Value):
             "recorded": RECORDED,
             "code": code_digest() if self.runs_code else "",
         }
-        if (start := start_of(self.method)) is not None:
-            facts["start"] = start.code
+        if start_of(self.method) is not None:
+            facts["start"] = starts_code()
         return digest_of(facts)
 
     @property

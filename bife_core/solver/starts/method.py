@@ -5,6 +5,7 @@ from __future__ import annotations
 import resource
 import time
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, Self
 
@@ -83,11 +84,6 @@ class StartMethod(Value):
         facts = self.model_dump(mode="json", exclude_defaults=True, exclude={"name"} if self.source else None)
         return self.name if facts == {"name": self.name} else digest_of(facts)
 
-    @property
-    def code(self) -> str:
-        """Hash of BiFE's source that it runs on."""
-        return digest_of_code(path.read_bytes() for path in Path(__file__).parent.glob("*.py"))
-
     def prepare(self) -> None:
         """Have machine code on disk before workers start, which may not write there."""
         if self.source is None and self.name == "local_search":
@@ -102,6 +98,12 @@ class StartMethod(Value):
         from bife_core.solver.starts.confined import propose
 
         return propose(self.source, problem)
+
+
+@cache
+def starts_code() -> str:
+    """Return a hash of BiFE's source that start methods run on."""
+    return digest_of_code(path.read_bytes() for path in Path(__file__).parent.glob("*.py"))
 
 
 def _by_name(start: Any) -> Any:
