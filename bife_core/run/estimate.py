@@ -57,9 +57,17 @@ class Estimate(Value):
 
 
 def estimate(
-    config: PipelineConfig, rpb_s: float, cores: int, parts: Mapping[str, int], at_least: bool = False
+    config: PipelineConfig,
+    rpb_s: float,
+    cores: int,
+    parts: Mapping[str, int],
+    at_least: bool = False,
+    before: float = 0.5,
 ) -> Estimate:
-    """Return how long a run takes, calls to a model aside, at `rpb_s` CPU seconds a solve; `parts` limit splits."""
+    """Return how long a run takes, calls to a model aside, at `rpb_s` CPU seconds a solve; `parts` limit splits.
+
+    `before` is the share of the tuning's time that comes before the search.
+    """
 
     def some(split: str, wanted: int) -> int:
         return min(wanted, parts.get(split, wanted))
@@ -75,10 +83,10 @@ def estimate(
     compared_s = (rpb_s + solve_s) * (1 + tuned)
     # Name, CPU seconds, and how many solves may go on at once.
     stages = [
-        ("tuning", first_s + tune.seconds / 2, _RACED_AT_ONCE),
+        ("tuning", first_s + before * tune.seconds, _RACED_AT_ONCE),
         ("collection", recorded * min(_RECORDING * rpb_s, collection.time_limit_s), recorded),
         ("search", (1 + _SOLVED * config.search.samples) * design * solve_s, design),
-        ("tuning", tune.seconds / 2, _RACED_AT_ONCE),
+        ("tuning", (1 - before) * tune.seconds, _RACED_AT_ONCE),
         ("validation", validated * solve_s, validated),
         ("tuning", tune.without_rule * tune.seconds, _RACED_AT_ONCE),
         ("evaluation", tested * len(judged.seeds) * compared_s, tested),

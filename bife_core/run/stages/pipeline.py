@@ -56,9 +56,8 @@ def run(config: PipelineConfig, runtime: Runtime) -> PipelineResult:
     notes, config = runtime.noted((*hopeless, goes.sentence)), goes.put_into(config)
     if goes.expected is not None:
         runtime.observer.expect(goes.expected)
-    tuned = (
-        conduct(tune, config, runtime, config.tune.seconds / 2, beside=True) if config.tune.seconds else None
-    )
+    first_s = goes.before * config.tune.seconds
+    tuned = conduct(tune, config, runtime, first_s, beside=True) if config.tune.seconds else None
     under = config if tuned is None else _under(config, tuned)
     collected = conduct(collect, under, runtime) if open_search(config.search).low_fidelity else None
     beside = None if tuned is None else _beside(config, tuned)
@@ -72,7 +71,8 @@ def run(config: PipelineConfig, runtime: Runtime) -> PipelineResult:
         return PipelineResult(collection=collected, tuned=tuned, search=search_result, notes=notes)
     methods, steps = _finalists(config, search_result), None
     if tuned is not None:
-        again = _tuned_again(config, runtime, methods[0], tuned) if methods else tuned
+        left_s = config.tune.seconds - first_s
+        again = _tuned_again(config, runtime, left_s, methods[0], tuned) if methods else tuned
         notes, methods = (*notes, *again.notes), _with_settings(methods, tuned, again)
     method, choice = _chosen(config, runtime, methods)
     if tuned is not None:
@@ -163,14 +163,14 @@ def finalists(samples: Sequence[Sample], count: int) -> tuple[Sample, ...]:
     return tuple(distinct.values())[:count]
 
 
-def _tuned_again(config: PipelineConfig, runtime: Runtime, best: Method, tuned: TuningResult) -> TuningResult:
+def _tuned_again(
+    config: PipelineConfig, runtime: Runtime, seconds: float, best: Method, tuned: TuningResult
+) -> TuningResult:
     """Tune around the best rule; the paper's rules, which often beat `general` under lean settings, take part."""
     first, published = tuned.tuning.best.choices, tuple(BENCHMARK_RULES.values())
     starts = (dict(first), *(first | {BRANCHING: rule} for rule in ("found", *published)))
     methods = (*AT_HAND, *published)
-    return runtime.conductor.stage(
-        tune, config, runtime, config.tune.seconds / 2, methods, "tuned_again", best, starts, True
-    )
+    return runtime.conductor.stage(tune, config, runtime, seconds, methods, "tuned_again", best, starts, True)
 
 
 def _with_settings(rules: list[Method], tuned: TuningResult, again: TuningResult) -> list[Method]:

@@ -24,10 +24,14 @@ from bife_core.tuning.tuner import Tuning
 
 
 class Precheck(Value):
-    """Where SCIP's time goes, what methods are compared by and how long a run takes, None if no solve shows it."""
+    """Where SCIP's time goes, what methods are compared by and how long a run takes, None if no solve shows it.
+
+    `before` is the share of the tuning's time that comes before the search for rules.
+    """
 
     sentence: str
     cost: Cost | None = None
+    before: float = 0.5
     expected: Estimate | None = None
 
     def put_into(self, config: PipelineConfig) -> PipelineConfig:

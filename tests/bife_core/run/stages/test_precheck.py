@@ -2,7 +2,7 @@
 
 from bife_core.measure.context import Reference
 from bife_core.run.presets import preset, with_overrides
-from bife_core.run.stages.collect import precheck, time_sentence
+from bife_core.run.stages.collect import precheck, time_sentence, tuned_before
 from tests.support import measured
 
 
@@ -60,3 +60,13 @@ def test_it_says_what_methods_are_compared_by(runtime, monkeypatch):
     given = with_overrides(config, {"high.cost": "time"})
     assert "compared" not in precheck(given, runtime).sentence
     assert precheck(given, runtime).put_into(given) == given
+
+
+def test_what_no_rule_can_change_is_tuned_first():
+    long_root, tree = result(30.0), result(10.0)
+    roots = [long_root.model_copy(update={"root_s": 27.0}), tree.model_copy(update={"root_s": 1.0})]
+    share, why = tuned_before(roots)
+    assert share == 0.7
+    assert why.startswith("70 % of it is over before SCIP branches, where no rule helps")
+    assert tuned_before(roots[1:]) == (0.5, "")
+    assert tuned_before([long_root.model_copy(update={"root_s": None})])[0] == 0.9
