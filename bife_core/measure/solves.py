@@ -19,14 +19,7 @@ from bife_core.solver.machine import here
 from bife_core.solver.methods.attach import solve, start_of
 from bife_core.solver.methods.base import RPB, AnyMethod, ScipMethod
 from bife_core.solver.scip import native
-from bife_core.solver.scip.solve import (
-    INTERRUPTED,
-    RECORDED,
-    SolveResult,
-    SolveSettings,
-    best_known,
-    versions,
-)
+from bife_core.solver.scip.solve import INTERRUPTED, RECORDED, SolveResult, SolveSettings, versions
 from bife_core.solver.starts.method import starts_code
 from bife_core.store import PATIENCE_S, Store
 from bife_core.workers import Note, WorkerFailure, Workers
@@ -296,9 +289,10 @@ class _Batch:
         if error is None:
             result = SolveResult.model_validate(future.result())
             self.store.put_solve(self._key(place, result.machine), result.model_dump(mode="json"))
-            self.solved[place] = solved = Solved(job, result)
-            for digest, best in best_known([solved.result]).items():
-                self.store.improve_objective(digest, best, maximise=result.maximise)
+            self.solved[place] = Solved(job, result)
+            if result.primal_bound is not None and result.violation is None:
+                bound, maximise = result.primal_bound, result.maximise
+                self.store.improve_objective(job.instance.digest, bound, maximise=maximise)
         elif not isinstance(error, WorkerFailure) or error.kind == "closed":
             raise error
         elif error.kind in ("died", "unmade") and place not in self.repeated:

@@ -211,10 +211,8 @@ def _facts(study: Study, sample: Sample) -> dict[str, Any]:
     cpu_s += [] if reference is None else [reference.cpu_s]
     facts |= {"solver_s": math.fsum(cpu_s), "solver_limit_s": study.config.budget.solver_s}
     if score is not None and reference is not None:
-        objectives = reference.objectives
-        rpb = [
-            None if result is None else cost_of(result, config, objectives) for result in reference.results
-        ]
+        best = reference.objectives
+        rpb = [None if result is None else cost_of(result, config, best) for result in reference.results]
         if logs := _log_ratios(study.instances, score.costs, rpb):
             ratio = ratio_interval(logs)
             facts |= {"ratio": ratio.ratio, "ci_low": ratio.low, "ci_high": ratio.high}

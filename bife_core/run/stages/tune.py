@@ -122,9 +122,7 @@ def _validated(
     chose = {instance.digest for instance in design.instances}
     fresh = [instance for instance in drawn if instance.digest not in chose]
     if not fresh:
-        return (
-            "That is on the instances that chose it, and there are no others to validate it: add instances."
-        )
+        return "That is on the instances that chose it, and no others are left to validate it: add some."
     usual = tuning.trials[0].raced
     each_s = 2.0 * usual.cpu_s / max(sum(cost is not None for cost in usual.costs), 1)
     instances = fresh[: max(int(seconds / max(each_s, 1e-9)), 1)]

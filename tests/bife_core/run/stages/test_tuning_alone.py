@@ -64,5 +64,5 @@ def test_a_folder_without_others_says_so(tuned, runtime, tmp_path):
     settings = {"instances.benchmark": "folder", "instances.folder": str(tmp_path)}
     result = stage.tune(with_overrides(preset("smoke"), settings | SETTINGS), runtime, 10.0)
     assert result.notes[-1] == (
-        "That is on the instances that chose it, and there are no others to validate it: add instances."
+        "That is on the instances that chose it, and no others are left to validate it: add some."
     )
