@@ -18,6 +18,9 @@ from bife_core.workers.process import WorkerProcess
 MEMORY_MB: Final = 2048.0
 """Memory of a start method, beyond that of Python."""
 
+_NEEDED: Final = ("files", "calls")
+"""Measures without which no Python of a start is run: nothing else stands before it."""
+
 _TUPLES: Final = ("names", "row_names", "solutions")
 
 
@@ -43,6 +46,10 @@ def propose(source: str, problem: Problem) -> list[Any]:
 
 def run(source: str, facts: dict[str, Any]) -> list[Any]:
     """Run a start method in this process, which is confined, and return what it proposes as lists."""
+    if lacking := [name for name in _NEEDED if in_force.get(name, "no:").startswith("no:")]:
+        raise SolverError(
+            f"this machine cannot confine Python ({', '.join(lacking)}: see `bife doctor`); use a start of BiFE's own"
+        )
     facts = {
         name: np.asarray(of) if isinstance(of, list) and name not in _TUPLES else of
         for name, of in facts.items()

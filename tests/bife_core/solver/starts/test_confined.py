@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from bife_core import solve
+from bife_core.base.errors import SolverError
 from bife_core.instances.config import FAMILIES
 from bife_core.instances.generated import GeneratedBenchmark
 from bife_core.measure.solves import SolveJob, run_solves
@@ -14,6 +15,7 @@ from bife_core.solver.methods.references import load_method
 from bife_core.solver.scip.reader import read_model
 from bife_core.solver.scip.solutions import solution_of
 from bife_core.solver.scip.solve import SolveSettings
+from bife_core.solver.starts.confined import run
 from bife_core.store import Store
 from bife_core.workers import WorkerPool
 
@@ -119,6 +121,13 @@ def test_misuse_costs_its_time_and_a_sentence(name, placement):
     assert result.primal_bound == pytest.approx(8.3026673)
     assert result.cpu_s >= result.start_s > 0.1
     assert result.start_s < 10.0
+
+
+def test_python_is_not_run_where_nothing_confines_it():
+    with pytest.raises(
+        SolverError, match=r"this machine cannot confine Python \(files, calls: see `bife doctor`\)"
+    ):
+        run("raise AssertionError", {})
 
 
 CHEAT = """
