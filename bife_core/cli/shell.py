@@ -63,8 +63,9 @@ def main() -> None:
 
 def _champion(words: Sequence[str]) -> str | None:
     """Return the champion for the instance that a command line solves first; None if there is none, or RPB branches."""
-    registries = map(os.environ.get, ("BIFE_STORE", "MLFLOW_TRACKING_URI", "MLFLOW_REGISTRY_URI"))
-    if (instance := _instance(words)) is None or not (any(registries) or home().is_dir()):
+    registries = any(map(os.environ.get, ("BIFE_STORE", "MLFLOW_TRACKING_URI", "MLFLOW_REGISTRY_URI")))
+    registries = registries or any((home() / name).exists() for name in ("bife.db", "mlflow"))
+    if (instance := _instance(words)) is None or not registries:
         return None
     from pyscipopt import Model
 

@@ -142,7 +142,6 @@ def _attaching(entry: Callable[..., Any]) -> Callable[..., Any]:
 
 def _start_within(thread: threading.Thread) -> None:
     """Start a thread in the contexts of this one."""
-    context = Context()
-    context.run(ATTACHING.set, ATTACHING.get())
+    (context := Context()).run(ATTACHING.set, ATTACHING.get())
     thread.run = partial(context.run, thread.run)  # type: ignore[method-assign]
     _start(thread)
