@@ -63,9 +63,10 @@ def main() -> None:
 
 def _champion(words: Sequence[str]) -> str | None:
     """Return the champion for the instance that a command line solves first; None if there is none, or RPB branches."""
-    registries = any(map(os.environ.get, ("BIFE_STORE", "MLFLOW_TRACKING_URI", "MLFLOW_REGISTRY_URI")))
-    registries = registries or any((home() / name).exists() for name in ("bife.db", "mlflow"))
-    if (instance := _instance(words)) is None or not registries:
+    elsewhere = any(
+        value for name, value in os.environ.items() if name == "BIFE_STORE" or name.endswith("_URI")
+    )
+    if (instance := _instance(words)) is None or not (elsewhere or any(home().glob("*.db"))):
         return None
     from pyscipopt import Model
 

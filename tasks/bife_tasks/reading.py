@@ -83,7 +83,7 @@ def _mlflow(reference: str) -> Iterator[Any]:
     """Yield MLflow, whose errors become a `RuleError`; None where it is not in use or installed or has no database."""
     with _settings():
         database = sqlite_file(os.environ.get("MLFLOW_TRACKING_URI") or mlflow_uri())
-        tracks = mlflow_tracks() and (database is None or database.exists() or "mlflow" in sys.modules)
+        tracks = mlflow_tracks() and (database is None or database.exists() or sys.modules.get("mlflow"))
     if not tracks:  # nor is MLflow, which takes seconds, loaded to say so
         yield None
         return

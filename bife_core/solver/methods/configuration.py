@@ -19,6 +19,7 @@ from bife_core.base.errors import ConfigError, RuleError
 from bife_core.base.values import describe, digest_of
 from bife_core.solver.methods.base import BUILTIN_METHODS, RPB, AnyMethod, Method, ScipMethod
 from bife_core.solver.scip.branching import BranchingStats, Guard
+from bife_core.solver.scip.later_rows import LaterRows
 from bife_core.solver.scip.libscip import function, scip_address, scip_errors
 from bife_core.solver.scip.row_classes import RowClasses, put_on_demand
 from bife_core.solver.scip.settings import Parameter, as_given, is_priority, settings_in, usual_parameters
@@ -217,7 +218,9 @@ class Configuration(Method):
         kept = [f"{name} = {after[name]} (not {v})" for name, v in self.params.items() if after[name] != v]
         if kept:  # at the line that calls `bife_core.attach`
             warnings.warn(f"{self.name} leaves what the model has set: {', '.join(kept)}.", stacklevel=4)
-        if self.on_demand and not put_on_demand(model, self.on_demand):
+        if self.on_demand and not model.getNVars():  # SCIP's command line reads a problem afterwards
+            LaterRows.include(model, self.on_demand)
+        elif self.on_demand and not put_on_demand(model, self.on_demand):
             classes = ", ".join(self.on_demand)
             warnings.warn(
                 f"{self.name} puts no row on demand: the model has none of {classes}.", stacklevel=4

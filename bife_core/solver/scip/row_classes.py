@@ -50,7 +50,7 @@ Addresses: TypeAlias = npt.NDArray[np.int64]
 
 
 class Rows:
-    """The rows of a model that is not being solved yet, by class.
+    """The rows of a model that is not being solved yet, or of its `transformed` problem, by class.
 
     Attributes
     ----------
@@ -60,9 +60,9 @@ class Rows:
         Place among the model's constraints of the first row of each class.
     """
 
-    def __init__(self, model: pyscipopt.Model) -> None:
+    def __init__(self, model: pyscipopt.Model, transformed: bool = False) -> None:
         self._scip = scip_address(model)
-        self._constraints, self._keys = _keyed(self._scip)
+        self._constraints, self._keys = _keyed(self._scip, "" if transformed else "Orig")
         name_of = function("SCIPconsGetName", ctypes.c_char_p)
         keys, places, counts = np.unique(self._keys, return_index=True, return_counts=True)
         self._names = dict[int, str]()
@@ -119,19 +119,19 @@ def class_name(key: int, row: str) -> str:
     return f"{PREFIX}{stem}{'_'.join(parts)}"
 
 
-def _keyed(scip: int) -> tuple[Addresses, Addresses]:
+def _keyed(scip: int, kind: str) -> tuple[Addresses, Addresses]:
     """Return the addresses of a problem's constraints, and the key of each."""
     from bife_core.solver.scip import native  # compiled code is loaded only where it is used
 
     pointer = ctypes.c_void_p(scip)
-    count = function("SCIPgetNOrigConss")(pointer)
-    first = function("SCIPgetOrigConss", ctypes.POINTER(ctypes.c_int64))(pointer)
+    count = function(f"SCIPgetN{kind}Conss")(pointer)
+    first = function(f"SCIPget{kind}Conss", ctypes.POINTER(ctypes.c_int64))(pointer)
     constraints = np.ctypeslib.as_array(first, (count,)).copy() if count else np.empty(0, np.int64)
     keys = np.zeros(count, dtype=np.int64)
     find = function("SCIPfindConshdlr", ctypes.c_void_p)
     pointers = (find(pointer, name.encode()) for name in _HANDLERS)
     handlers = np.array([handler for handler in pointers if handler], dtype=np.int64)
-    capacity = function("SCIPgetNOrigVars")(pointer) + 1
+    capacity = function(f"SCIPgetN{kind}Vars")(pointer) + 1
     room = np.zeros(1 + 2 * capacity, dtype=np.int64)
     rows = (constraints.ctypes.data, count, keys.ctypes.data)
     native.call("row_keys", scip, *rows, handlers.ctypes.data, len(handlers), room.ctypes.data, capacity)

@@ -22,6 +22,8 @@ pytestmark = pytest.mark.skipif(not compiler(), reason="there is no C compiler h
 
 LINK = "rows/link/c_minus_b_le_0"
 
+LEAN = SolveSettings(node_limit=1, params={"presolving/maxrounds": 1, "separating/maxroundsroot": 0})
+
 FAMILIES = [
     "facility_location",
     "transmission_switching",
@@ -81,6 +83,21 @@ def test_a_rule_beside_them_solves_to_the_same_optimum(tmp_path):
     assert model.getObjVal() == pytest.approx(solve(path).primal_bound)
     assert rows_in_first_lp(path, exported(both, tmp_path)) == rows_in_first_lp(path, both.attach)
     assert rows_in_first_lp(path, both.attach) < rows_in_first_lp(path, both.branching.attach)
+
+
+def test_a_model_that_gets_its_problem_later_puts_them_on_demand_as_the_plugin_does(tmp_path):
+    locations(14).writeProblem(str(path := tmp_path / "model.lp"), verbose=False)
+    method = Configuration(on_demand=(LINK,))
+
+    later, first = pyscipopt.Model(), FirstLp()
+    later.hideOutput()
+    method.attach(later)
+    later.readProblem(str(path))
+    later.includeEventhdlr(first, "first", "")
+    apply(LEAN, later)
+    later.optimize()
+    assert first.rows == rows_in_first_lp(path, exported(method, tmp_path))
+    assert first.rows < rows_in_first_lp(path, lambda model: None)
 
 
 def test_without_presolving_there_is_none_to_export():

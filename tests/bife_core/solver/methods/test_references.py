@@ -134,4 +134,4 @@ def test_a_users_own_package_called_tasks_is_left_alone(tmp_path):
         check=False,
     )
     assert "holds no models:/bife-x@champion" in done.stdout, done.stderr
-    assert "[None, False]" in done.stdout, "neither is the environment changed nor Prefect loaded"
+    assert "['', False]" in done.stdout, "neither is the environment changed nor Prefect loaded"
