@@ -107,7 +107,7 @@ MISUSE = {
     "answer": (
         'import os\n    for fd in range(3, 60):\n        try: os.write(fd, b\'{"ready": true, "ok": true}\\n\')\n'
         "        except OSError: pass\n    return problem.objective * 0",
-        "it failed: The worker process ",
+        "CPU seconds; ",  # whether the forged line or the answer is read first, nothing of it is a solution
     ),
 }
 
