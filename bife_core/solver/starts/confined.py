@@ -50,11 +50,8 @@ def run(source: str, facts: dict[str, Any]) -> list[Any]:
         raise SolverError(
             f"this machine cannot confine Python ({', '.join(lacking)}: see `bife doctor`); use a start of BiFE's own"
         )
-    facts = {
-        name: np.asarray(of) if isinstance(of, list) and name not in _TUPLES else of
-        for name, of in facts.items()
-    }
-    problem = Problem(**{**facts, **{name: tuple(facts[name]) for name in _TUPLES}})
+    arrays = {name: np.asarray(of) for name, of in facts.items() if isinstance(of, list)}
+    problem = Problem(**{**facts, **arrays, **{name: tuple(facts[name]) for name in _TUPLES}})
     scope: dict[str, Any] = {"__name__": "start"}
     exec(compile(source, "<start>", "exec"), scope)
     proposed = scope["start"](problem)
@@ -62,9 +59,9 @@ def run(source: str, facts: dict[str, Any]) -> list[Any]:
         return []
     if isinstance(proposed, Mapping) or np.ndim(proposed[0]) == 0:
         proposed = [proposed]
-    arrays = (
+    values = (
         [each.get(name, np.nan) for name in problem.names] if isinstance(each, Mapping) else each
         for each in proposed
         if each is not None
     )
-    return [np.asarray(values, dtype=float).tolist() for values in arrays]
+    return [np.asarray(each, dtype=float).tolist() for each in values]

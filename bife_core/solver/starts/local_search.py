@@ -24,13 +24,9 @@ _MOST_TURNS: Final = 50
 
 
 @cache
-def _anneal() -> int:
+def anneal() -> int:
+    """Return the address of the machine code, which then is on disk."""
     return int(ANNEALING.load()("anneal"))
-
-
-def prepare() -> None:
-    """Have the machine code on disk before workers start, which may not write there."""
-    _anneal()
 
 
 def start(problem: Problem) -> list[Array]:
@@ -114,11 +110,8 @@ def _annealed(
     row_follower_ptr = np.searchsorted(defined_row[by_row], np.arange(m + 1))
     row_follower = np.repeat(np.arange(len(order)), counts)[by_row]
     floor = [-1e30 if followers.get(k) and np.isinf(lower[k]) else low for k, low in enumerate(least)]
-    objective, activity, largest = (
-        problem.objective * sign,
-        rows @ value,
-        abs(rows).max(axis=1).toarray().ravel(),
-    )
+    objective, activity = problem.objective * sign, rows @ value
+    largest = abs(rows).max(axis=1).toarray().ravel()
     scale = 1.0 / np.where(largest > 0.0, largest, 1.0)
     violation = (np.maximum(np.maximum(problem.lhs - activity, activity - problem.rhs), 0.0) * scale).sum()
     words = [problem.rng.integers(1, 2**62), min(max(_WORK * rows.nnz, _LEAST_WORK), _MOST_WORK)]
@@ -136,5 +129,5 @@ def _annealed(
     arrays = [np.ascontiguousarray(array, np.int64) for array in integers]
     arrays += [np.ascontiguousarray(array, np.float64) for array in doubles]
     addresses = np.array([array.ctypes.data for array in arrays])
-    ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64)(_anneal())(addresses.ctypes.data)
+    ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64)(anneal())(addresses.ctypes.data)
     return best if np.isfinite(numbers[-1]) else None

@@ -6,7 +6,6 @@ import resource
 import time
 from collections.abc import Callable
 from functools import cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, Self
 
 from pydantic import BeforeValidator, Field, model_validator
@@ -16,7 +15,7 @@ from bife_core.base.plugins import Plugins
 from bife_core.base.values import Positive, Value, digest_of
 from bife_core.base.wording import counted
 from bife_core.language.syntax import NOT_PYTHON, functions_in
-from bife_core.solver.code_digest import digest_of_code
+from bife_core.solver.code_digest import digest_of_code, sources
 from bife_core.solver.scip.libscip import scip_errors
 
 if TYPE_CHECKING:
@@ -34,9 +33,6 @@ STARTS: Final[Plugins[Callable[[Any], Any]]] = Plugins(
     callable,
     "a function from a `Problem` to a list of arrays",
 )
-
-FUNCTION: Final = "start"
-"""What the source of a start method defines."""
 
 MOST: Final = 5
 """Starts that are used of those that a method proposes."""
@@ -71,11 +67,11 @@ class StartMethod(Value):
             STARTS.required(self.name)
             return self
         try:
-            defines = FUNCTION in functions_in(self.source)
+            defines = "start" in functions_in(self.source)
         except NOT_PYTHON as error:
             raise ValueError(f"the source of the start {self.name!r} is no Python: {error}") from error
         if not defines:
-            raise ValueError(f"the source of the start {self.name!r} must define {FUNCTION}(problem)")
+            raise ValueError(f"the source of the start {self.name!r} must define start(problem)")
         return self
 
     @property
@@ -87,9 +83,9 @@ class StartMethod(Value):
     def prepare(self) -> None:
         """Have machine code on disk before workers start, which may not write there."""
         if self.source is None and self.name == "local_search":
-            from bife_core.solver.starts.local_search import prepare
+            from bife_core.solver.starts.local_search import anneal
 
-            prepare()
+            anneal()
 
     def propose(self, problem: Problem) -> Any:
         """Return what is proposed, unchecked."""
@@ -103,14 +99,12 @@ class StartMethod(Value):
 @cache
 def starts_code() -> str:
     """Return a hash of BiFE's source that start methods run on."""
-    return digest_of_code(path.read_bytes() for path in Path(__file__).parent.glob("*.py"))
+    return digest_of_code(sources(["solver/starts"]))
 
 
-def _by_name(start: Any) -> Any:
-    return {"name": start} if isinstance(start, str) else start
-
-
-AnyStart = Annotated[StartMethod, BeforeValidator(_by_name)]
+AnyStart = Annotated[
+    StartMethod, BeforeValidator(lambda start: {"name": start} if isinstance(start, str) else start)
+]
 """A field for start methods, which the name of a built-in stands for."""
 
 
