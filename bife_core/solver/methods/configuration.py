@@ -21,7 +21,7 @@ from bife_core.solver.methods.base import BUILTIN_METHODS, RPB, AnyMethod, Metho
 from bife_core.solver.scip.branching import BranchingStats, Guard
 from bife_core.solver.scip.later_rows import LaterRows
 from bife_core.solver.scip.libscip import function, scip_address, scip_errors
-from bife_core.solver.scip.row_classes import RowClasses, put_on_demand
+from bife_core.solver.scip.row_classes import RowClasses, Rows
 from bife_core.solver.scip.settings import Parameter, as_given, is_priority, settings_in, usual_parameters
 from bife_core.solver.starts.method import AnyStart
 
@@ -220,7 +220,7 @@ class Configuration(Method):
             warnings.warn(f"{self.name} leaves what the model has set: {', '.join(kept)}.", stacklevel=4)
         if self.on_demand and not model.getNVars():  # SCIP's command line reads a problem afterwards
             LaterRows.include(model, self.on_demand)
-        elif self.on_demand and not put_on_demand(model, self.on_demand):
+        elif self.on_demand and not Rows(model).put_on_demand(self.on_demand):
             classes = ", ".join(self.on_demand)
             warnings.warn(
                 f"{self.name} puts no row on demand: the model has none of {classes}.", stacklevel=4

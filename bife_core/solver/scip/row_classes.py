@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import AfterValidator, StringConstraints
 
+from bife_core.solver.scip.exactness import LINEAR
 from bife_core.solver.scip.libscip import function, scip_address
 
 if TYPE_CHECKING:
@@ -24,12 +25,6 @@ if TYPE_CHECKING:
 
 PREFIX: Final = "rows/"
 """Beginning of a class's name."""
-
-_HANDLERS: Final = ("linear", "setppc", "logicor", "knapsack", "varbound")
-"""Constraint handlers whose constraints are rows; what a file is read as is linear."""
-
-_STEM: Final = re.compile(r"[A-Za-z]{2,}")
-_FIRST_LETTERS: Final = re.compile(r"[A-Za-z]+")
 
 _SENSES: Final = {1: "le", 2: "ge", 3: "range"}
 _SIGNS: Final = {0: "0", 1: "pos", 2: "neg"}
@@ -76,21 +71,16 @@ class Rows:
             self.examples[self._names[key]] = place
 
     def put_on_demand(self, classes: Collection[str]) -> int:
-        """See `put_on_demand`."""
+        """Keep rows of some classes, and those `with_unnamed`, out of the model's first LP; return how many.
+
+        SCIP adds a row where an LP solution violates it.
+        """
         from bife_core.solver.scip import native
 
         classes = with_unnamed(classes)
         rows = (self._constraints.ctypes.data, len(self._constraints), self._keys.ctypes.data)
         chosen = [key for key, name in self._names.items() if name in classes]
         return sum(native.call("put_on_demand", self._scip, *rows, key) for key in chosen)
-
-
-def put_on_demand(model: pyscipopt.Model, classes: Collection[str]) -> int:
-    """Keep rows of some classes, and those `with_unnamed`, out of a model's first LP; return how many.
-
-    SCIP adds a row where an LP solution violates it.
-    """
-    return Rows(model).put_on_demand(classes)
 
 
 def with_unnamed(classes: Collection[str]) -> tuple[str, ...]:
@@ -104,19 +94,15 @@ def with_unnamed(classes: Collection[str]) -> tuple[str, ...]:
 
 def class_name(key: int, row: str) -> str:
     """Return the name of the class with a key, which a row called so belongs to; see `compiled.row_keys`."""
-    sides = []
-    for side in range(2):
-        shift = 4 + 6 * side
-        counts = ((kind, key >> (shift + 2 * place) & 3) for place, kind in enumerate("bic"))
+    parts = list[str]()
+    for side, before in enumerate(([], ["minus"])):
+        counts = ((kind, key >> (4 + 6 * side + 2 * place) & 3) for place, kind in enumerate("bic"))
         words = [f"{_COUNTS[count]}{kind}" for kind, count in counts if count]
         words += ["weighted"] if key >> (16 + side) & 1 else []
-        sides.append(words)
-    positive, negative = sides
-    parts = [*positive, *(["minus", *negative] if negative else [])]
+        parts += [*before, *words] if words else []
     parts += [_SENSES[key & 3], _SIGNS[key >> 2 & 3]]
-    letters = _FIRST_LETTERS.search(row)
-    stem = f"{letters[0]}/" if letters and _STEM.fullmatch(letters[0]) else ""
-    return f"{PREFIX}{stem}{'_'.join(parts)}"
+    stem = re.match("[^A-Za-z]*([A-Za-z]{2,})", row)
+    return f"{PREFIX}{f'{stem[1]}/' if stem else ''}{'_'.join(parts)}"
 
 
 def _keyed(scip: int, kind: str) -> tuple[Addresses, Addresses]:
@@ -129,7 +115,7 @@ def _keyed(scip: int, kind: str) -> tuple[Addresses, Addresses]:
     constraints = np.ctypeslib.as_array(first, (count,)).copy() if count else np.empty(0, np.int64)
     keys = np.zeros(count, dtype=np.int64)
     find = function("SCIPfindConshdlr", ctypes.c_void_p)
-    pointers = (find(pointer, name.encode()) for name in _HANDLERS)
+    pointers = (find(pointer, name.encode()) for name in LINEAR)
     handlers = np.array([handler for handler in pointers if handler], dtype=np.int64)
     capacity = function(f"SCIPgetN{kind}Vars")(pointer) + 1
     room = np.zeros(1 + 2 * capacity, dtype=np.int64)

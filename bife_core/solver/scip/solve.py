@@ -21,7 +21,7 @@ from bife_core.solver.scip.branching import FALLBACKS, Guard, as_guard
 from bife_core.solver.scip.cost import LARGEST_OBJECTIVE, TICK_S, Cost, primal_gap, primal_integral
 from bife_core.solver.scip.exactness import NOT_LINEAR
 from bife_core.solver.scip.libscip import scip_errors, scip_version, total
-from bife_core.solver.scip.row_classes import put_on_demand
+from bife_core.solver.scip.row_classes import Rows
 from bife_core.solver.scip.settings import TRUTHS, Parameter, Seed, SolverConfig, as_given
 
 PROVEN: Final = frozenset({"optimal", "infeasible", "unbounded", "inforunbd"})
@@ -325,7 +325,7 @@ def apply(settings: SolveSettings, model: pyscipopt.Model) -> None:
             if not as_given(value, taken := model.getParam(name)):
                 raise ValueError(f"it would be {taken!r}")
     if settings.solver.on_demand:
-        put_on_demand(model, settings.solver.on_demand)
+        Rows(model).put_on_demand(settings.solver.on_demand)
     if settings.objective_limit is not None:
         model.setObjlimit(settings.objective_limit)
 

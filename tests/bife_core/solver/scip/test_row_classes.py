@@ -8,7 +8,7 @@ from bife_core.base.errors import RuleError
 from bife_core.solver.methods.attach import attach, solve
 from bife_core.solver.methods.configuration import Configuration
 from bife_core.solver.methods.references import beside_branching, load_method, method_of
-from bife_core.solver.scip.row_classes import Rows, put_on_demand
+from bife_core.solver.scip.row_classes import Rows
 from bife_core.solver.scip.settings import SolverConfig
 from bife_core.tuning.large_classes import large_classes
 from bife_core.tuning.space import ROWS, Space, choices_text
@@ -97,7 +97,7 @@ def test_rows_on_demand_enter_the_lp_when_they_are_violated_and_the_optimum_stay
     whole, optimum = first_lp_rows(locations())
     assert whole == links + 18
     model = locations()
-    assert put_on_demand(model, [LINK]) == links
+    assert Rows(model).put_on_demand([LINK]) == links
     on_demand, same = first_lp_rows(model)
     assert on_demand < whole - links / 2
     assert same == optimum
@@ -135,7 +135,7 @@ def test_a_configuration_with_rows_is_json_and_its_settings_say_what_they_lack(t
 
 def test_where_names_are_lost_the_form_counts():
     for name, put in (("c", 108), ("", 108), ("other", 0)):
-        assert put_on_demand(locations(link=name), [LINK]) == put
+        assert Rows(locations(link=name)).put_on_demand([LINK]) == put
 
 
 def test_a_model_without_such_rows_is_solved_with_a_warning():
