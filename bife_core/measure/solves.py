@@ -258,15 +258,15 @@ class _Batch:
         jobs = [self.jobs[place] for place in places]
         if any(job.runs_code for job in jobs):
             native.prepare()
-        for job in jobs:
-            if (start := start_of(job.method)) is not None:
-                start.prepare()
+        starts = [start for job in jobs if (start := start_of(job.method)) is not None]
+        for start in starts:
+            start.prepare()
         futures = self.pool.submit_batch(
             "bife_core.measure.solves:solve_job",
             [{"warm_up_s": self.warm_up_s, **job.model_dump(mode="json")} for job in jobs],
             limit_s=max(job.limit_s for job in jobs) + 10.0 * self.warm_up_s,
             reads=[job.instance.path for job in jobs],
-            processes=any(start.source for job in jobs if (start := start_of(job.method)) is not None),
+            processes=any(start.source for start in starts),
         )
         self.sent.update(zip(futures, places, strict=True))
 

@@ -86,7 +86,7 @@ def attach(
             stacklevel=3,
         )
     stats = method.attach(model, guard) or BranchingStats()
-    if (started := _with_starts(method, model)) is not None and started.failed:
+    if (started := _with_starts(method, model)).failed:
         warnings.warn(started.sentence, stacklevel=3)
     return stats
 
@@ -167,9 +167,9 @@ def solve_model(
     With a `clock`, which it has too, the parts of the solve are timed.
     """
     stats = None if method is None else method.attach(model, settings.guard or False)
-    if (started := _with_starts(method, model)) is not None and settings.time_limit_s is not None:
-        model.setParam("limits/time", max(settings.time_limit_s - started.cpu_s, 0.0))
-    start_s = 0.0 if started is None else started.cpu_s
+    start_s = (started := _with_starts(method, model)).cpu_s
+    if start_s and settings.time_limit_s is not None:
+        model.setParam("limits/time", max(settings.time_limit_s - start_s, 0.0))
     label = foremost(model.getParams()) if method is None else method.name
     cpu, wall = time.thread_time(), time.perf_counter()
     optimize(model, f"solving {name} under {label}")
@@ -191,9 +191,9 @@ def solve_model(
         lp_iterations=iterations,
         strong_branching_iterations=strong,
         cpu_s=cpu + start_s,
-        wall_s=wall + (0.0 if started is None else started.wall_s),
+        wall_s=wall + started.wall_s,
         start_s=start_s,
-        start="" if started is None else started.sentence,
+        start=started.sentence,
         gap=0.0 if status in PROVEN else relative_gap(primal, dual),
         primal_bound=primal,
         dual_bound=dual,
@@ -214,10 +214,10 @@ def start_of(method: Method | None) -> StartMethod | None:
     return method.start if isinstance(method, Configuration) else None
 
 
-def _with_starts(method: Method | None, model: pyscipopt.Model) -> Started | None:
+def _with_starts(method: Method | None, model: pyscipopt.Model) -> Started:
     """Give a model the starts of a method, if it has any; they may take a share of its time limit."""
     if (start := start_of(method)) is None:
-        return None
+        return Started()
     return give_starts(model, start, SHARE * float(model.getParam("limits/time")))
 
 

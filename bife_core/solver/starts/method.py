@@ -111,14 +111,14 @@ AnyStart = Annotated[
 class Started(Value):
     """What became of a start method: `sentence` says it, also of a failure; `cpu_s` and `wall_s` are what it took.
 
-    `objective` is that of the best whole solution, None without one.
+    `objective` is that of the best whole solution, None without one. Without a start method it is `Started()`.
     """
 
-    sentence: str
-    objective: float | None
-    failed: bool
-    cpu_s: float
-    wall_s: float
+    sentence: str = ""
+    objective: float | None = None
+    failed: bool = False
+    cpu_s: float = 0.0
+    wall_s: float = 0.0
 
 
 def give_starts(model: pyscipopt.Model, method: StartMethod, limit_s: float) -> Started:
