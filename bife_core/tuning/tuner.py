@@ -177,19 +177,19 @@ def tune(
     race.begin_middle()
     budget_s -= min(race.cpu_s, usual_s or 0.0)
     default = Raced(costs=tuple(race.costs), ratio=1.0, seen=len(race.places), cpu_s=race.cpu_s, won=True)
+    waiting = [*proposals, *((choices, "") for choices in _first(starts, space))]
     tuning = Tuning(
         trials=(Trial(choices={}, raced=default),),
         instances=len(race.places),
         cost=race.context.config.cost,
         configuration=space.configuration({}),
         notes=tuple(race.notes),
+        starts=len(waiting),
     )
     if proposer is None and seed is not None:
         proposer = Tpe(space, seed)
     if proposer is not None:
         proposer.tell({}, 0.0)
-    waiting = [*proposals, *((choices, "") for choices in _first(starts, space))]
-    tuning = tuning.model_copy(update={"starts": len(waiting)})
     seen: list[Choices] = [{}]
 
     def hopeless(choices: Choices) -> bool:
@@ -220,8 +220,7 @@ def tune(
             pairs = zip(trials_so_far, anew, strict=True)
             trials_so_far = tuple(trial.model_copy(update={"raced": raced}) for trial, raced in pairs)
         tuning = tuning.model_copy(update={"trials": trials_so_far, "notes": tuple(race.notes)})
-        chosen = space.configuration(tuning.best.choices)
-        tuning = tuning.model_copy(update={"configuration": chosen})
+        tuning = tuning.model_copy(update={"configuration": space.configuration(tuning.best.choices)})
         if shown is not None:
             shown(tuning)
     return tuning
