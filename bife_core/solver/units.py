@@ -63,11 +63,7 @@ class Unit:
             text = lzma.decompress(self.file.read_bytes()).decode()
             if text.startswith(f"; {self._known_by} "):
                 return _compiled(text)
-        except (
-            OSError,
-            lzma.LZMAError,
-            RuntimeError,
-        ) as error:  # the last: LLVM of another version cannot read it
+        except (OSError, lzma.LZMAError, RuntimeError) as error:  # the last is of LLVM of another version
             log.debug("%s: %s", self.file, error)
         log.warning("Compiling %s for this machine, once: some seconds.", self.name)
         return _compiled(self.text())
