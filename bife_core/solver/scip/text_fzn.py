@@ -28,11 +28,10 @@ _STATEMENT: Final = re.compile(
 
 def check_fzn(text: bytes) -> set[str]:
     """Refuse other statements, unknown names, lists of different lengths, and what is not one 'solve' at the end."""
-    rows = re.search(rb"\A% SCIP STATISTICS(?:\n%.*)*\n% Constraints +: (\d+)", text)
-    if rows and text.partition(b"Problem constraints")[2].count(b"\nconstraint ") < int(rows[1]):
-        refuse(
-            text, 0, f"SCIP counted {int(rows[1])} constraints, but left out some; write the model as .cip"
-        )
+    head = re.search(rb"\A% SCIP STATISTICS(?:\n%.*)*\n% Constraints +: (\d+)", text)
+    rows = int(head[1]) if head else 0
+    if text.partition(b"Problem constraints")[2].count(b"\nconstraint ") < rows:
+        refuse(text, 0, f"SCIP counted {rows} constraints, but left out some; write the model as .cip")
     text = re.sub(rb"%[^\n]*", b"", text)
     check_words(text)
     lengths, solved = {b"true": 1, b"false": 1}, None

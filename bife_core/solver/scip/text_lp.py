@@ -74,9 +74,8 @@ def check_lp(text: bytes) -> set[str]:
         refuse(text, position, f"found {shown(word)}, expected Minimize or Maximize")
     ends = [*(key.start() for key in keys[1:]), len(text)]
     sections = [(_kind(key), key.end(), end) for key, end in zip(keys, ends, strict=True)]
-    if sense := re.compile(rb"[<>=]").search(
-        text, keys[0].end(), ends[0]
-    ):  # SCIP does not return from .pip files
+    # With one SCIP does not return from .pip files.
+    if sense := re.compile(rb"[<>=]").search(text, keys[0].end(), ends[0]):
         refuse(text, sense.start(), "found a sense in the objective; correct it, or 'Subject To' before it")
     if sections[-1][0] == b"end" and (rest := re.compile(rb"[^\s\x1a]\S*").search(text, keys[-1].end())):
         refuse(text, rest.start(), f"found {shown(rest[0])} after 'End'; delete what is no part of the model")

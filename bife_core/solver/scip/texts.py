@@ -90,19 +90,16 @@ def check_opb(text: bytes) -> set[str]:
     plain, objectives = re.sub(rb"(?m)^[ \t]*\*.*$", b"", text), 0
     check_words(plain)
     for statement in re.finditer(rb"[^\s;][^;]*;?", plain):
+        where = statement.start()
         if not _OPB.fullmatch(statement[0]):
             seen = shown(statement[0].rstrip(b";"))
-            refuse(
-                plain, statement.start(), f"found {seen}, expected an objective or a row, then a semicolon"
-            )
+            refuse(plain, where, f"found {seen}, expected an objective or a row, then a semicolon")
         objectives += re.match(rb"(?:min|max|soft)\s*:", statement[0]) is not None
         if objectives > 1:
-            refuse(plain, statement.start(), "found a second objective or top cost; delete one")
+            refuse(plain, where, "found a second objective or top cost; delete one")
     if product := re.search(rb"[^\W\d]\w*\s+~?[^\W\d]\w*", plain):
-        about = (
-            f"found the product {shown(product[0])}; SCIP 10 proves wrong optima of some, so write it as rows"
-        )
-        refuse(plain, product.start(), about)
+        why = "SCIP 10 proves wrong optima of some, so write it as rows"
+        refuse(plain, product.start(), f"found the product {shown(product[0])}; {why}")
     if b"[" in plain and (name := re.search(rb"\bindicatorvar\d+", plain)):
         refuse(plain, name.start(), f"found {shown(name[0])}, as SCIP names soft constraints; rename it")
     return set()
@@ -125,9 +122,8 @@ def check_nl(text: bytes) -> set[str]:
         raise MisreadError(2, "counts logical constraints, on which SCIP crashes; write them as linear ones")
     for kind, expected in zip("JG", head[7], strict=True):
         if (count := sum(map(int, re.findall(rf"(?m)^{kind}\d+[ \t]+(\d+)".encode(), text)))) != expected:
-            raise MisreadError(
-                0, f"is cut off: it has {count} coefficients in {kind}, its head says {expected}"
-            )
+            has = f"it has {count} coefficients in {kind}, its head says {expected}"
+            raise MisreadError(0, f"is cut off: {has}")
     return set()
 
 
