@@ -120,11 +120,8 @@ def keep(configuration: Configuration, output: Path) -> str:
     for path, text in files.items():
         write_whole(path, text)
     first = next(iter(files))
-    further = (
-        f"; {output} is its settings without {' and '.join(configuration.beside_settings)}"
-        if len(files) > 1
-        else ""
-    )
+    lacks = " and ".join(configuration.beside_settings)
+    further = f"; {output} is its settings without {lacks}" if len(files) > 1 else ""
     shell = f", or scip -s {output}" if first.suffix == ".set" else further
     return f"At once: bife solve MODEL --rule {first}{shell}."
 

@@ -122,10 +122,8 @@ def export(
     for path, text in written.items():
         write_whole(path, text)
         say(f"Wrote {path}. How to use it: docs/how-to/other-languages.md.")
-    if configuration.start is not None:
-        say(
-            f"note: The start {configuration.start.name} is left out: it needs Python (bife solve MODEL --rule {rule})."
-        )
+    if (start := configuration.start) is not None:
+        say(f"note: The start {start.name} is left out: it needs Python (bife solve MODEL --rule {rule}).")
     if compiled:
         say(f"Compiled {program}, SCIP's command line with what was found: {compile_program(output)}")
 

@@ -134,7 +134,7 @@ def choices_text(choices: Mapping[str, str]) -> str:
     """Return choices as a person reads them, such as ``separating off, lp/pricing = d``."""
     each = (
         f"{name} on demand"
-        if name.startswith(PREFIX) and value == ON_DEMAND
+        if value == ON_DEMAND
         else f"{name} = {value}"
         if "/" in name
         else f"{name} {value}"

@@ -107,12 +107,9 @@ class Configuration(Method):
     @property
     def beside_settings(self) -> tuple[str, ...]:
         """What of it no settings file of SCIP can hold."""
-        parts = {
-            "what branches": not self._in_charge,
-            "its rows on demand": bool(self.on_demand),
-            "its start": self.start is not None,
-        }
-        return tuple(part for part, present in parts.items() if present)
+        lacks = [] if self._in_charge else ["what branches"]
+        lacks += ["its rows on demand"] if self.on_demand else []
+        return (*lacks, "its start") if self.start else tuple(lacks)
 
     @property
     def by_scip(self) -> bool:
@@ -222,9 +219,8 @@ class Configuration(Method):
             LaterRows.include(model, self.on_demand)
         elif self.on_demand and not Rows(model).put_on_demand(self.on_demand):
             classes = ", ".join(self.on_demand)
-            warnings.warn(
-                f"{self.name} puts no row on demand: the model has none of {classes}.", stacklevel=4
-            )
+            no_row = f"{self.name} puts no row on demand: the model has none of {classes}."
+            warnings.warn(no_row, stacklevel=4)
         return self.branching.attach(model, guard)
 
 
