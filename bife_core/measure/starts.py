@@ -52,18 +52,16 @@ def score_start(
         )[0]
         for each, job in zip(instances, jobs, strict=True)
     ]
-    gaps, sentences, cpu_s = list[float](), list[str](), 0.0
+    scores = list[tuple[float, str, float]]()
     for future in futures:
         try:
-            gap, sentence, seconds = future.result()
+            scores.append(tuple(future.result()))
         except WorkerFailure as failure:
             if failure.kind in ("unmade", "closed"):
                 raise
-            gap, sentence, seconds = LARGEST_GAP, str(failure), limit_s
-        gaps.append(gap)
-        sentences.append(sentence)
-        cpu_s += seconds
-    return StartScore(f_lf=1.0 - fmean(gaps), gaps=tuple(gaps), sentences=tuple(sentences), cpu_s=cpu_s)
+            scores.append((LARGEST_GAP, str(failure), limit_s))
+    gaps, sentences, seconds = zip(*scores, strict=True)
+    return StartScore(f_lf=1.0 - fmean(gaps), gaps=gaps, sentences=sentences, cpu_s=sum(seconds))
 
 
 def start_job(path: str, start: dict[str, Any], limit_s: float, best: float) -> tuple[float, str, float]:
