@@ -131,8 +131,8 @@ def measure_reference(instances: Sequence[Instance], context: SolveContext) -> R
         for solve in solved
         if solve.failure is not None
     )
-    by_objective = [each.digest for each in instances if context.config.cost in BY_OBJECTIVE]
-    stored = context.store.best_objectives(by_objective)
+    by_objective = context.config.cost in BY_OBJECTIVE
+    stored = context.store.best_objectives(each.digest for each in instances if by_objective)
     return Reference(results=tuple(solve.result for solve in solved), failures=failures, stored=stored)
 
 

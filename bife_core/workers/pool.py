@@ -91,14 +91,9 @@ class WorkerPool(Workers):
         except (TypeError, ValueError, RecursionError) as error:
             raise WorkerFailure("error", f"The arguments of {call} must be plain JSON: {error}.") from error
         reads, writes = directories_of(allowed.get("reads", ())), directories_of(allowed.get("writes", ()))
-        limits = (
-            allowed["limit_s"],
-            allowed.get("memory_mb"),
-            reads,
-            writes,
-            allowed.get("processes", False),
-        )
-        tasks = tuple(_Task(Future(), call, keywords, *limits) for keywords in arguments)
+        limits = (allowed["limit_s"], allowed.get("memory_mb"), reads, writes)
+        processes = allowed.get("processes", False)
+        tasks = tuple(_Task(Future(), call, keywords, *limits, processes) for keywords in arguments)
         shared = self._shared
         with shared.lock:
             if shared.closed:

@@ -56,8 +56,8 @@ class EvaluationSummary(Value):
 
     `workers` solves ran at once, each on a core of its own. `use` is which use of the test set this was, 0 if it may
     promote no rule. If more instances were `planned` than solved it stopped early. `reused` solves were stored before;
-    it ended at the minute `measured_at` (UTC), and its last run took `seconds`. `objectives` are the
-    best that the store had, by digest, where they are compared by these.
+    it ended at the minute `measured_at` (UTC), and its last run took `seconds`. `objectives` are the best that the
+    store had, by digest, where they are compared by these.
     """
 
     setting: str
@@ -204,7 +204,6 @@ def evaluate(
             f"There is nothing to compare with {baseline.name} but itself; name another method."
         )
     label = next(name for name, method in every.items() if method.identity == baseline.identity)
-    by_objective = config.metric in BY_OBJECTIVE
     sizes = looks(len(instances)) if beat is not None else [len(instances)]
     measured: list[Solved] = []
     for begin, end in pairwise([0, *sizes]):
@@ -222,7 +221,7 @@ def evaluate(
             solver=solver,
             machine=this_machine(),
             workers=pool.workers,
-            objectives=store.best_objectives(each.digest for each in instances if by_objective),
+            objectives=store.best_objectives(each.digest for each in instances if config.metric in BY_OBJECTIVE),
             planned=len(instances),
             measured_at=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
             seconds=time.monotonic() - began_s,
