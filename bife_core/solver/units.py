@@ -51,17 +51,17 @@ class Unit:
 
         functions = resolve_name(self.functions)
         names = " ".join(function.__name__ for function in functions)
-        return f"; {self._known_by} {names}\n{llvm_text(functions)}"
+        return f"; {self._key} {names}\n{llvm_text(functions)}"
 
     @property
-    def _known_by(self) -> str:
+    def _key(self) -> str:
         return f"{self.digest} {binding.get_process_triple()}"
 
     def _built(self) -> ObjectCode:
         log = logging.getLogger(__name__)
         try:
             text = lzma.decompress(self.file.read_bytes()).decode()
-            if text.startswith(f"; {self._known_by} "):
+            if text.startswith(f"; {self._key} "):
                 return _compiled(text)
         except (OSError, lzma.LZMAError, RuntimeError) as error:  # the last is of LLVM of another version
             log.debug("%s: %s", self.file, error)

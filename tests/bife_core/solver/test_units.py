@@ -33,15 +33,15 @@ def test_a_first_solve_needs_no_numba(knapsacks, tmp_path, monkeypatch):
     assert [path.name.split("-")[0] for path in tmp_path.rglob("*.o")] == ["features"]
 
 
-@pytest.mark.parametrize("text", ["; of other source\n", None, "; {known_by} extract\nno LLVM\n"])
+@pytest.mark.parametrize("text", ["; of other source\n", None, "; {key} extract\nno LLVM\n"])
 def test_other_text_is_compiled_anew(text, tmp_path, monkeypatch, caplog):
     monkeypatch.setenv("BIFE_CACHE_DIR", str(tmp_path))
     monkeypatch.setattr("bife_core.solver.units._FOLDER", tmp_path)
     unit = replace(FEATURES, name="other")
     function = f"other_{tmp_path.name.replace('-', '_')}"
-    code = f"; {unit._known_by} {function}\ndefine i64 @{function}(i64 %x) {{\n  ret i64 7\n}}\n"
+    code = f"; {unit._key} {function}\ndefine i64 @{function}(i64 %x) {{\n  ret i64 7\n}}\n"
     monkeypatch.setattr("bife_core.solver.units.Unit.text", lambda self: code)
     if text is not None:
-        unit.file.write_bytes(lzma.compress(text.format(known_by=unit._known_by).encode()))
+        unit.file.write_bytes(lzma.compress(text.format(key=unit._key).encode()))
     assert unit.load()(function)
     assert "Compiling other for this machine, once" in caplog.text
