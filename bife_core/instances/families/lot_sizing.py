@@ -20,27 +20,23 @@ def lot_sizing(rng: RandomState, *, items: int, periods: int, load: float = 1.0)
     setup_time = rng.randint(10, 51, size=items)
     setup_cost = rng.randint(200, 1001, size=items)
     holding = rng.randint(1, 6, size=items)
-    work = demand + setup_time[:, None] * (demand > 0)
-    capacity = float(np.ceil(work.sum() / periods / load))
+    work = (demand + setup_time[:, None] * (demand > 0)).sum()
+    capacity = float(np.ceil(work / periods / load))
 
     growing = Milp(f"lot_sizing-{items}x{periods}")
     pairs = [f"{i}_{t}" for i in range(1, items + 1) for t in range(1, periods + 1)]
     shape = (items, periods)
     makes = growing.columns([f"make_{pair}" for pair in pairs], 0, np.inf).reshape(shape)
-    sets_up = growing.columns(
-        [f"setup_{pair}" for pair in pairs], 0, 1, cost=np.repeat(setup_cost, periods), integer=True
-    ).reshape(shape)
-    stock = growing.columns([f"stock_{pair}" for pair in pairs], 0, np.inf, cost=np.repeat(holding, periods))
-    stock = stock.reshape(shape)
+    names, costs = [f"setup_{pair}" for pair in pairs], np.repeat(setup_cost, periods)
+    sets_up = growing.columns(names, 0, 1, cost=costs, integer=True).reshape(shape)
+    names, costs = [f"stock_{pair}" for pair in pairs], np.repeat(holding, periods)
+    stock = growing.columns(names, 0, np.inf, cost=costs).reshape(shape)
     overtime = growing.columns([f"overtime_{t}" for t in range(1, periods + 1)], 0, np.inf, cost=50.0)
     for i in range(items):
         for t in range(periods):
-            before = [stock[i, t - 1]] if t else []
-            flow = [1.0] * len(before) + [1.0, -1.0]
-            due = int(demand[i, t])
-            growing.row(
-                f"balance_{i + 1}_{t + 1}", [*before, makes[i, t], stock[i, t]], flow, low=due, high=due
-            )
+            columns = [*([stock[i, t - 1]] if t else []), makes[i, t], stock[i, t]]
+            due, flow = int(demand[i, t]), [1.0] * (len(columns) - 1) + [-1.0]
+            growing.row(f"balance_{i + 1}_{t + 1}", columns, flow, low=due, high=due)
             left = int(demand[i, t:].sum())
             growing.row(f"produce_{i + 1}_{t + 1}", [makes[i, t], sets_up[i, t]], [1.0, -left], high=0)
     for t in range(periods):
