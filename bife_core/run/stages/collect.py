@@ -34,8 +34,7 @@ def precheck(config: PipelineConfig, runtime: Runtime) -> Precheck:
     solves, sentence = [solve for solve in results if solve is not None], time_sentence(results)
     if not solves:
         return Precheck(sentence=sentence)
-    of_folder = getattr(opened.opened, "parts", {})
-    parts = {split: len(members) for split, members in of_folder.items()}
+    parts = {split: len(members) for split, members in getattr(opened.opened, "parts", {}).items()}
     cut_short, cores = not all(solve.finished for solve in solves), runtime.workers(config.runner).workers
     before, split = tuned_before(solves) if config.tune.seconds else (0.5, "")
     mean_s = fmean(solve.cpu_s for solve in solves)

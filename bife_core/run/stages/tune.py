@@ -144,8 +144,7 @@ def _classes(config: PipelineConfig, runtime: Runtime, design: Sequence[Instance
         return {}
     paths = [instance.path for instance in design[:READ]]
     call, arguments = "bife_core.tuning.large_classes:large_classes", {"instances": [*map(str, paths)]}
-    future = runtime.workers(config.runner).submit(call, arguments, limit_s=600.0, reads=paths)
-    return dict(future.result())
+    return dict(runtime.workers(config.runner).submit(call, arguments, limit_s=600.0, reads=paths).result())
 
 
 def _proposed(

@@ -218,8 +218,7 @@ class Configuration(Method):
         if self.on_demand and not model.getNVars():  # SCIP's command line reads a problem afterwards
             LaterRows.include(model, self.on_demand)
         elif self.on_demand and not Rows(model).put_on_demand(self.on_demand):
-            classes = ", ".join(self.on_demand)
-            no_row = f"{self.name} puts no row on demand: the model has none of {classes}."
+            no_row = f"{self.name} puts no row on demand: the model has none of {', '.join(self.on_demand)}."
             warnings.warn(no_row, stacklevel=4)
         return self.branching.attach(model, guard)
 

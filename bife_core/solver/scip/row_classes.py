@@ -47,12 +47,7 @@ Addresses: TypeAlias = npt.NDArray[np.int64]
 class Rows:
     """The rows of a model that is not being solved yet, or of its `transformed` problem, by class.
 
-    Attributes
-    ----------
-    counts : dict
-        Number of rows of each class, by its name.
-    examples : dict
-        Place among the model's constraints of the first row of each class.
+    `counts` has their number by the class's name, `examples` the place of the first among the model's constraints.
     """
 
     def __init__(self, model: pyscipopt.Model, transformed: bool = False) -> None:
