@@ -30,9 +30,9 @@ from bife_core.solver.scip.cost import relative_gap
 from bife_core.solver.scip.solutions import solution_of
 from bife_core.solver.scip.solve import RootClock, apply
 from bife_core.tuning.space import BRANCHING, Choices, Space, choices_text
-from bife_core.tuning.tuner import STARTS, WITH_EVERY_METHOD
+from bife_core.tuning.tuner import STARTING_SETTINGS, WITH_EVERY_METHOD
 
-LEAN: Final[Choices] = STARTS[0]
+LEAN: Final[Choices] = STARTING_SETTINGS[0]
 FACTS: Final = ("cpu_s", "root_s", "status", "nodes", "primal_bound", "dual_bound", "primal_dual_integral")
 ENDED: Final = ("optimal", "infeasible")
 """Statuses of a solve that ended: there may be no solution better than the limit."""
@@ -52,7 +52,7 @@ def candidates_of(space: Space, count: int) -> list[Choices]:
     candidates: list[Choices] = [{}]
     for start in (
         *starts,
-        *({BRANCHING: "general", **start} for start in STARTS if start not in WITH_EVERY_METHOD),
+        *({BRANCHING: "general", **start} for start in STARTING_SETTINGS if start not in WITH_EVERY_METHOD),
     ):
         if (choices := space.counting(start)) not in candidates:
             candidates.append(choices)

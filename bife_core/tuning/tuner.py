@@ -25,7 +25,7 @@ _FEW_TRIES: Final[Choices] = {
     "separating/aggregation/maxfailsroot": "10",
 }
 
-STARTS: Final[tuple[Choices, ...]] = (
+STARTING_SETTINGS: Final[tuple[Choices, ...]] = (
     {"separating": "off", "heuristics": "off"},
     # Where cuts are worth their time, SCIP spends most of it on looking for those of aggregated rows.
     {"heuristics": "off", "separating/aggregation/maxaggrsroot": "2"},
@@ -49,7 +49,7 @@ LEAN: Final[tuple[Choices, ...]] = (
 )
 """What the largest class of rows is tried on demand with, beside no restarts; the other classes with the first."""
 
-WITH_EVERY_METHOD: Final[tuple[Choices, ...]] = (STARTS[0], {})
+WITH_EVERY_METHOD: Final[tuple[Choices, ...]] = (STARTING_SETTINGS[0], {})
 
 _LEAST_S: Final = 0.1
 """CPU seconds that a trial counts as at least: proposing one and starting its solves takes as long or longer."""
@@ -167,10 +167,10 @@ def tune(
     With `usual_s` up to that many seconds of these count too, and only the first instances that they solve are used.
 
     SCIP default settings are the first trial, so that the result is never worse on these instances; a model's
-    `proposals` with its reasons, `starts` and `STARTS` follow, then the `proposer`'s, by default those of Optuna's TPE
-    with that `seed`; without a seed nothing more. Solves are stored and proposals repeatable: tuning that was stopped
-    goes on. `shown` is called after each trial. Raises as `run_solves`, a `SolverError` if no instance can be solved,
-    and a `ConfigError` without Optuna.
+    `proposals` with its reasons, `starts` and `STARTING_SETTINGS` follow, then the `proposer`'s, by default those of
+    Optuna's TPE with that `seed`; without a seed nothing more. Solves are stored and proposals repeatable: tuning that
+    was stopped goes on. `shown` is called after each trial. Raises as `run_solves`, a `SolverError` if no instance can
+    be solved, and a `ConfigError` without Optuna.
     """
     race = TrialRace(instances, context)
     race.begin(math.inf if usual_s is None else usual_s)
@@ -227,16 +227,16 @@ def tune(
 
 
 def _first(starts: Sequence[Choices], space: Space) -> list[Choices]:
-    """Return what is tried first: `starts`, then `STARTS`, with methods that no start names.
+    """Return what is tried first: `starts`, then `STARTING_SETTINGS`, with methods that no start names.
 
     Choices without `BRANCHING` are tried with the best method so far. The largest class of rows on demand goes before
-    `STARTS`, since where solves are long few of these are tried, the others after the first of them.
+    `STARTING_SETTINGS`, since where solves are long few of these are tried, the others after the first of them.
     """
     named = {start.get(BRANCHING) for start in starts}
     methods = [name for name in (*space.methods, RPB) if name not in named]
     further = [
         choices
-        for start in STARTS
+        for start in STARTING_SETTINGS
         for choices in (
             [{**start, BRANCHING: name} for name in methods] if start in WITH_EVERY_METHOD else [start]
         )

@@ -14,7 +14,7 @@ from bife_core.solver.scip.settings import SolverConfig
 from bife_core.store import Store
 from bife_core.tuning.proposals import Tpe
 from bife_core.tuning.space import Space
-from bife_core.tuning.tuner import STARTS, Trial, Tuning, tune
+from bife_core.tuning.tuner import STARTING_SETTINGS, Trial, Tuning, tune
 from bife_core.workers import InProcess
 from tests.support.stored import counts
 
@@ -126,9 +126,9 @@ def test_without_a_seed_only_the_starts_are_tried_and_optuna_is_not_needed(
 ):
     monkeypatch.setitem(sys.modules, "optuna", None)
     found = tuned(knapsacks[:1], solving(pool, folder), seed=None)
-    assert len(STARTS) <= len(found.trials) <= 16
+    assert len(STARTING_SETTINGS) <= len(found.trials) <= 16
     tried = [trial.choices for trial in found.trials]
-    assert all(any(start.items() <= choices.items() for choices in tried) for start in STARTS)
+    assert all(any(start.items() <= choices.items() for choices in tried) for start in STARTING_SETTINGS)
 
 
 def test_a_seed_of_any_size_is_taken_and_a_small_one_is_itself():
@@ -153,7 +153,7 @@ def test_settings_that_are_hopeless_with_one_method_are_not_tried_with_others(
     found = tuned(knapsacks[:1], solving(InProcess(), tmp_path), trials=6)
     assert [trial.choices for trial in found.trials[1:]] == [
         LEAN | {"branching": "general"},
-        *STARTS[1:3],
+        *STARTING_SETTINGS[1:3],
         {"branching": "general"},
         {"branching": "pscost"},
     ]
