@@ -41,7 +41,7 @@ $(STAMP): pyproject.toml constraints.txt $(wildcard rivals/pyproject.toml)
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --constraint constraints.txt --editable '.[dev]' $(RIVALS)
 	@echo "Making machine code of the feature extractor ..."
-	@$(BIN)/python -c 'from bife_core.solver.scip.native import address; address("extract")'
+	@$(BIN)/python -c 'from bife_core.solver.units import FEATURES; FEATURES.prepare()'
 	@touch $(STAMP)
 
 demo: $(STAMP)

@@ -19,7 +19,7 @@ from bench import PUBLISHED, emit, instances_of, model_of, parse, rounded
 from bife_core import load_rule
 from bife_core.extend import SolverConfig, scip_address
 from bife_core.solver.scip.compiled import layout, masks
-from bife_core.solver.scip.native import call
+from bife_core.solver.units import FEATURES
 
 PAPER = SolverConfig.model_validate("paper").effective
 GOLDEN = {
@@ -44,10 +44,10 @@ class _Timed(pyscipopt.Branchrule):  # type: ignore[misc]
     def branchexeclp(self, allowaddcons: bool) -> dict[str, int]:
         scip = scip_address(self.model)
         if self.repeats > 1:  # what comes first at a node fetches, and is not timed
-            call("extract", scip, self.state.ctypes.data, self.mask)
+            FEATURES.call("extract", scip, self.state.ctypes.data, self.mask)
         for _ in range(self.repeats):
             started = time.thread_time_ns()
-            call("extract", scip, self.state.ctypes.data, self.mask)
+            FEATURES.call("extract", scip, self.state.ctypes.data, self.mask)
             self.microseconds.append((time.thread_time_ns() - started) / 1e3)
         variables, _, fractions, n, _, _ = self.model.getLPBranchCands()
         self.candidates.append(n)

@@ -17,8 +17,8 @@ from bife_core.language.rules import CompiledRule
 from bife_core.measure.decisions.recorded import Decisions
 from bife_core.measure.low_measures import MEASURES, Floats, LowMeasure, shares
 from bife_core.solver.methods.scorer import BaseScorer
-from bife_core.solver.scip import native
 from bife_core.solver.scip.node import Node
+from bife_core.solver.units import FEATURES
 
 Rows: TypeAlias = npt.NDArray[np.int64]
 
@@ -37,7 +37,7 @@ def score_columns(address: int, columns: Floats, offsets: Rows, features: Rows, 
     block = np.zeros((int(np.diff(offsets).max(initial=0)), _WIDTH))
     decisions = (columns.ctypes.data, columns.shape[1], offsets.ctypes.data, len(offsets) - 1)
     read = (features.ctypes.data, len(features), block.ctypes.data, _WIDTH)
-    return native.call("score_columns", address, *decisions, *read, scores.ctypes.data) == 0
+    return FEATURES.call("score_columns", address, *decisions, *read, scores.ctypes.data) == 0
 
 
 def scores_of(
@@ -70,7 +70,7 @@ def chosen_rows(scores: Floats, offsets: Rows) -> Rows:
     """Return the row of the first largest score in each decision, or -1 where none is a number."""
     scores, offsets = np.ascontiguousarray(scores, np.float64), np.ascontiguousarray(offsets, np.int64)
     chosen = np.empty(len(offsets) - 1, dtype=np.int64)
-    native.call("chosen_rows", scores.ctypes.data, offsets.ctypes.data, len(chosen), chosen.ctypes.data)
+    FEATURES.call("chosen_rows", scores.ctypes.data, offsets.ctypes.data, len(chosen), chosen.ctypes.data)
     return chosen
 
 

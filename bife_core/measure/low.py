@@ -26,8 +26,8 @@ from bife_core.solver.methods.base import Method, ScipMethod
 from bife_core.solver.methods.configuration import Configuration
 from bife_core.solver.methods.references import AnyReference, as_scoring, method_of, rule_of
 from bife_core.solver.methods.scorer import NodeMethod, Written
-from bife_core.solver.scip import native
 from bife_core.solver.scip.node import Node
+from bife_core.solver.units import FEATURES
 from bife_core.workers import WorkerFailure, Workers
 
 MEMORY_MB: Final = 2048.0
@@ -105,7 +105,7 @@ def score_low(
     `DecisionsError` if there is no such file, and `WorkerFailure` if the call failed for a reason that is not the
     rule's: the pool is closed, the machine fails a sound rule too.
     """
-    native.prepare()
+    FEATURES.prepare()
     about = {"measure": config.measure, "method": method, "component": component}
     arguments = about | {"decisions": decisions and str(decisions)}
     numbers = 0 if decisions is None else numbers_in(decisions)

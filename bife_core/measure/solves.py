@@ -18,9 +18,9 @@ from bife_core.solver.code_digest import code_digest
 from bife_core.solver.machine import here
 from bife_core.solver.methods.attach import solve, start_of
 from bife_core.solver.methods.base import RPB, AnyMethod, ScipMethod
-from bife_core.solver.scip import native
 from bife_core.solver.scip.solve import INTERRUPTED, RECORDED, SolveResult, SolveSettings, versions
 from bife_core.solver.starts.method import starts_code
+from bife_core.solver.units import FEATURES
 from bife_core.store import PATIENCE_S, Store
 from bife_core.workers import Note, WorkerFailure, Workers
 
@@ -257,7 +257,7 @@ class _Batch:
     def _submit(self, places: Sequence[int]) -> None:
         jobs = [self.jobs[place] for place in places]
         if any(job.runs_code for job in jobs):
-            native.prepare()
+            FEATURES.prepare()
         starts = [start for job in jobs if (start := start_of(job.method)) is not None]
         for start in starts:
             start.prepare()

@@ -6,9 +6,9 @@ another source or platform numba compiles the unit, which takes ten times as lon
 
 from __future__ import annotations
 
+import ctypes
 import logging
 import lzma
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -41,9 +41,25 @@ class Unit:
         """Where the text lies."""
         return _FOLDER / f"{self.name}.ll.xz"
 
-    def load(self, address_of: Callable[[str], int | None] = lambda name: None) -> Any:
-        """Load the machine code; see `ObjectCode.load`."""
-        return kept(f"{self.name}-{self.digest}", self._built).load(address_of)
+    @cached_property
+    def _addresses(self) -> Any:
+        # Named alone: its package imports this module.
+        in_scip = resolve_name("bife_core.solver.scip.libscip:address_of")
+        code = kept(f"{self.name}-{self.digest}", self._built)
+        return code.load(lambda name: in_scip(name) if name.startswith("SCIP") else None)
+
+    def prepare(self) -> None:
+        """Have the machine code on disk before workers start, which may not write there."""
+        self._addresses  # noqa: B018
+
+    def address(self, name: str) -> int:
+        """Return the address of one of its functions."""
+        return int(self._addresses(name))
+
+    def call(self, name: str, *arguments: int) -> int:
+        """Call one of them with 64-bit integers; its result is one."""
+        prototype = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * len(arguments))
+        return int(prototype(self.address(name))(*arguments))
 
     def text(self) -> str:
         """Compile by numba to LLVM's text, whose first line says what it is of, and the names of its functions."""

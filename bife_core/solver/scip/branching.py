@@ -13,11 +13,11 @@ from pydantic import Field
 
 from bife_core.base.errors import SolverError
 from bife_core.base.values import Value
-from bife_core.solver.scip import native
 from bife_core.solver.scip.compiled import layout
 from bife_core.solver.scip.compiled.masks import mask_of
 from bife_core.solver.scip.libscip import check, library, scip_address
 from bife_core.solver.scip.settings import HIGHEST_PRIORITY, put_in_charge
+from bife_core.solver.units import FEATURES
 
 PLUGIN_NAME: Final = "bife"
 
@@ -162,7 +162,7 @@ def attach_scorer(
     check(included, "include the branching rule")
     for kind, name in (("ExecLp", "branch_on_lp"), ("Initsol", "begin_solve")):
         set_callback = handle[f"SCIPsetBranchrule{kind}"]
-        check(set_callback(scip, plugin, ctypes.c_void_p(native.address(name))), "set a branching callback")
+        check(set_callback(scip, plugin, ctypes.c_void_p(FEATURES.address(name))), "set a branching callback")
     # SCIP holds bare addresses: the scorer's function and the state must live as long as the model.
     weakref.finalize(model, layout.free_state, state, scorer, function)
     put_in_charge(model, PLUGIN_NAME, *([] if limits is None and budget is None else ["relpscost"]))

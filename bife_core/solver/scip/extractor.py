@@ -13,8 +13,8 @@ from bife_core.base.errors import SolverError
 from bife_core.solver.scip.compiled import layout
 from bife_core.solver.scip.compiled.masks import mask_of
 from bife_core.solver.scip.libscip import scip_address
-from bife_core.solver.scip.native import call
 from bife_core.solver.scip.node import Node, features_at
+from bife_core.solver.units import FEATURES
 
 
 class FeatureExtractor:
@@ -49,7 +49,7 @@ class FeatureExtractor:
 
     def reset(self) -> None:
         """Forget the static features and rows of an earlier solve."""
-        call("reset", self._state.ctypes.data)
+        FEATURES.call("reset", self._state.ctypes.data)
 
     def extract(self) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float64]]:
         """Return the candidates, in the order of `Model.getLPBranchCands`, and their features.
@@ -68,14 +68,14 @@ class FeatureExtractor:
         """
         candidates, features = self._extract()
         probindex = np.empty(len(features), dtype=np.int32)
-        call("probindices", candidates, len(probindex), probindex.ctypes.data)
+        FEATURES.call("probindices", candidates, len(probindex), probindex.ctypes.data)
         return probindex, features
 
     def observe(self, observes: int = layout.GRAPH_ALWAYS) -> Node:
         """Return the node being branched on with its graph; `observes` is a constant of `layout`."""
         candidates, features = self._extract()
         scip = scip_address(self._model)
-        address = call("observe", scip, self._state.ctypes.data, candidates, len(features), observes)
+        address = FEATURES.call("observe", scip, self._state.ctypes.data, candidates, len(features), observes)
         if address == 0:
             raise SolverError("The system has no memory left for the graph of the node.")
         return Node.at(address, features)
@@ -83,7 +83,7 @@ class FeatureExtractor:
     def _extract(self) -> tuple[int, npt.NDArray[np.float64]]:
         if self._model.getStage() != pyscipopt.SCIP_STAGE.SOLVING:
             raise SolverError("Features exist only while SCIP is branching: call extract() in branchexeclp.")
-        n = call("extract", scip_address(self._model), self._state.ctypes.data, self._mask)
+        n = FEATURES.call("extract", scip_address(self._model), self._state.ctypes.data, self._mask)
         if n == layout.NO_MEMORY:
             raise SolverError("The system has no memory left for the feature matrix.")
         if n == layout.NO_LP:

@@ -70,12 +70,12 @@ class Rows:
 
         SCIP adds a row where an LP solution violates it.
         """
-        from bife_core.solver.scip import native
+        from bife_core.solver.units import FEATURES
 
         classes = with_unnamed(classes)
         rows = (self._constraints.ctypes.data, len(self._constraints), self._keys.ctypes.data)
         chosen = [key for key, name in self._names.items() if name in classes]
-        return sum(native.call("put_on_demand", self._scip, *rows, key) for key in chosen)
+        return sum(FEATURES.call("put_on_demand", self._scip, *rows, key) for key in chosen)
 
 
 def with_unnamed(classes: Collection[str]) -> tuple[str, ...]:
@@ -102,7 +102,7 @@ def class_name(key: int, row: str) -> str:
 
 def _keyed(scip: int, kind: str) -> tuple[Addresses, Addresses]:
     """Return the addresses of a problem's constraints, and the key of each."""
-    from bife_core.solver.scip import native  # compiled code is loaded only where it is used
+    from bife_core.solver.units import FEATURES  # compiled code is loaded only where it is used
 
     pointer = ctypes.c_void_p(scip)
     count = function(f"SCIPgetN{kind}Conss")(pointer)
@@ -115,5 +115,5 @@ def _keyed(scip: int, kind: str) -> tuple[Addresses, Addresses]:
     capacity = function(f"SCIPgetN{kind}Vars")(pointer) + 1
     room = np.zeros(1 + 2 * capacity, dtype=np.int64)
     rows = (constraints.ctypes.data, count, keys.ctypes.data)
-    native.call("row_keys", scip, *rows, handlers.ctypes.data, len(handlers), room.ctypes.data, capacity)
+    FEATURES.call("row_keys", scip, *rows, handlers.ctypes.data, len(handlers), room.ctypes.data, capacity)
     return constraints, keys

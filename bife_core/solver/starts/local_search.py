@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
-from functools import cache
 from typing import Any, Final
 
 import numpy as np
@@ -21,12 +19,6 @@ A second on a thousand variables and seven thousand entries, two at most.
 
 _MOST_TURNS: Final = 50
 """How often variables are gone through to find what follows from what."""
-
-
-@cache
-def anneal() -> int:
-    """Return the address of the machine code, which then is on disk."""
-    return int(ANNEALING.load()("anneal"))
 
 
 def start(problem: Problem) -> list[Array]:
@@ -129,5 +121,5 @@ def _annealed(
     arrays = [np.ascontiguousarray(array, np.int64) for array in integers]
     arrays += [np.ascontiguousarray(array, np.float64) for array in doubles]
     addresses = np.array([array.ctypes.data for array in arrays])
-    ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64)(anneal())(addresses.ctypes.data)
+    ANNEALING.call("anneal", addresses.ctypes.data)
     return best if np.isfinite(numbers[-1]) else None

@@ -83,9 +83,9 @@ class StartMethod(Value):
     def prepare(self) -> None:
         """Have machine code on disk before workers start, which may not write there."""
         if self.source is None and self.name == "local_search":
-            from bife_core.solver.starts.local_search import anneal
+            from bife_core.solver.units import ANNEALING
 
-            anneal()
+            ANNEALING.prepare()
 
     def propose(self, problem: Problem) -> Any:
         """Return what is proposed, unchecked."""

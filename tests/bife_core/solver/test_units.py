@@ -43,5 +43,5 @@ def test_other_text_is_compiled_anew(text, tmp_path, monkeypatch, caplog):
     monkeypatch.setattr("bife_core.solver.units.Unit.text", lambda self: code)
     if text is not None:
         unit.file.write_bytes(lzma.compress(text.format(key=unit._key).encode()))
-    assert unit.load()(function)
+    assert unit.address(function)
     assert "Compiling other for this machine, once" in caplog.text
