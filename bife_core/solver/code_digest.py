@@ -11,7 +11,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Final
 
-_COMPILED: Final = ("solver/scip/compiled", "language/features", "solver/jit.py")
+COMPILED: Final = ("solver/scip/compiled", "language/features", "solver/jit.py")
 """Files and folders whose code is compiled."""
 
 _OWN_IMPORT: Final = re.compile(rb"^ *(?:from|import) bife_core\b[^(\n]*(?:\([^)]*\))?\n", re.MULTILINE)
@@ -20,7 +20,7 @@ _OWN_IMPORT: Final = re.compile(rb"^ *(?:from|import) bife_core\b[^(\n]*(?:\([^)
 @cache
 def code_digest() -> str:
     """Return a hash of the source of all code that solves run, and of its compiler's version."""
-    return digest_of_code([*sources(_COMPILED), version("numba").encode()])
+    return digest_of_code([*sources(COMPILED), version("numba").encode()])
 
 
 def sources(places: Iterable[str]) -> Iterator[bytes]:

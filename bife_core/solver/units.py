@@ -18,7 +18,7 @@ from typing import Any, Final
 from llvmlite import binding
 
 from bife_core.base.native import ObjectCode, kept
-from bife_core.solver.code_digest import digest_of_code, sources
+from bife_core.solver.code_digest import COMPILED, digest_of_code, sources
 
 _FOLDER: Final = Path(__file__).with_name("llvm")
 
@@ -90,11 +90,7 @@ def _compiled(text: str) -> ObjectCode:
     return ObjectCode.of(text, names)
 
 
-FEATURES: Final = Unit(
-    "features",
-    "bife_core.solver.scip.compiled.functions:FUNCTIONS",
-    ("solver/scip/compiled", "language/features", "solver/jit.py"),
-)
+FEATURES: Final = Unit("features", "bife_core.solver.scip.compiled.functions:FUNCTIONS", COMPILED)
 
 ANNEALING: Final = Unit(
     "annealing",
