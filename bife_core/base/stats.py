@@ -18,12 +18,10 @@ CONFIDENCE: Final = 0.95
 CAP: Final = 4.4
 """Largest ratio of costs that counts in an `upper_bound`: on an instance not seen, a rule may be so much slower."""
 
-_LARGEST_BET: Final = 0.98
-"""Share of the wealth that a bet may lose, at most."""
+_LARGEST_BET: Final = 0.98  # share of the wealth that a bet may lose, at most
 _BELIEF: Final = (1.6, 1.12)
 """Sums of gains and of squared gains that bets begin with, as if some instances had been seen."""
-_SPREAD_WEIGHT: Final = 2
-"""Ratios that an expected spread counts as."""
+_SPREAD_WEIGHT: Final = 2  # ratios that an expected spread counts as
 _RESAMPLES: Final = 9999
 _SAME: Final = 1e-12
 

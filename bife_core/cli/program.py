@@ -14,8 +14,7 @@ import typer
 from bife_core.cli.options import Command
 from bife_core.cli.outcome import EXIT_CODES, ReportingGroup
 
-_OPERATE: Final = "Operate"
-"""Where the commands of the backend are listed, after those for use."""
+_OPERATE: Final = "Operate"  # where the commands of the backend are listed, after those for use
 
 _COMMANDS: Final = {
     **dict.fromkeys(("demo", "run", "collect", "search", "evaluate", "tune"), ("Discover", "stages")),

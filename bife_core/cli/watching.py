@@ -14,8 +14,7 @@ from bife_core.run.estimate import Estimate
 from bife_core.run.observer import Observer
 from bife_core.run.study import SearchState
 
-_PLAIN_EVERY_S = 20.0
-"""Seconds between two lines on the progress of one stage."""
+_PLAIN_EVERY_S = 20.0  # seconds between two lines on the progress of one stage
 
 
 class _Left(TextColumn):

@@ -39,13 +39,10 @@ _PLANS: tuple[tuple[int, tuple[tuple[Split, ...], ...], str], ...] = (
 )
 """The fewest groups of a plan, which splits share files under it, and a sentence for the user."""
 
-_MANY: Final = 24
-"""Instances from which on reading them in worker processes justifies their start."""
-_LIMIT_S: Final = 600.0
-"""Wall seconds one instance may take to be read."""
+_MANY: Final = 24  # instances from which on reading them in worker processes justifies their start
+_LIMIT_S: Final = 600.0  # wall seconds one instance may take to be read
 
-_MOST_NAMED: Final = 20
-"""Most files left out that are named; further ones are counted."""
+_MOST_NAMED: Final = 20  # most files left out that are named; further ones are counted
 
 
 @dataclass(frozen=True)

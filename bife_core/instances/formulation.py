@@ -13,8 +13,7 @@ from pyscipopt import Model, Variable
 from bife_core.base.values import Value
 from bife_core.solver.scip.reader import read_model
 
-_ROWS: Final = 20_000
-"""Most rows of an instance that are read, evenly spread."""
+_ROWS: Final = 20_000  # most rows of an instance that are read, evenly spread
 _KINDS: Final = {"BINARY": "binary", "INTEGER": "integer"}
 _OF_VARIABLES: Final = "% of variables: "
 _OF_ROWS: Final = "% of constraints: "
@@ -123,12 +122,9 @@ def row_type(kinds: Sequence[str], values: Sequence[float], low: float | None, h
     return "precedence of two binaries" if len(values) == 2 else "on binaries, with both signs"
 
 
-_FACTOR: Final = 1.5
-"""How far beyond the range of known instances a count may lie."""
-_POINTS: Final = 10.0
-"""How far beyond it a share may lie, in percent points."""
-_READ: Final = 8
-"""Most instances whose range is taken."""
+_FACTOR: Final = 1.5  # how far beyond the range of known instances a count may lie
+_POINTS: Final = 10.0  # how far beyond it a share may lie, in percent points
+_READ: Final = 8  # most instances whose range is taken
 
 
 class Likeness(Value):

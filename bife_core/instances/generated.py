@@ -25,8 +25,7 @@ from bife_core.instances.milp import Milp, mps_text
 
 _SUFFIX = ".mps.gz"
 
-_REVISION = 2
-"""Raise this when a family or the writer changes its results: older files are then not used."""
+_REVISION = 2  # raise this when a family or the writer changes its results: older files are then not used
 
 
 def fetch(directory: Path, stem: str, build: Callable[[], str]) -> tuple[Path, str]:

@@ -14,15 +14,11 @@ from bife_core.measure.decisions.recorded import Decisions
 from bife_core.measure.low_measures import Floats
 from bife_core.solver.methods.scorer import RuleMethod
 
-_NAMED: Final = 4
-"""Features that are named at most."""
-_APART: Final = 0.05
-"""How far the mean places in a feature must lie apart for it to be named, at least."""
-_ERRORS: Final = 3.0
-"""How many standard errors they must lie apart."""
+_NAMED: Final = 4  # features that are named at most
+_APART: Final = 0.05  # how far the mean places in a feature must lie apart for it to be named, at least
+_ERRORS: Final = 3.0  # how many standard errors they must lie apart
 _NAMES: Final = tuple(feature.name for feature in FEATURES)
-_ALIKE: Final = 0.8
-"""Share of equal signs from which on two features say the same."""
+_ALIKE: Final = 0.8  # share of equal signs from which on two features say the same
 
 
 def failings(decisions: Decisions, chosen: Rows, names: Sequence[str] = _NAMES) -> tuple[str, ...]:

@@ -39,8 +39,7 @@ TIME_LIMIT_S: Final = 30.0
 _ROOM_PER_NUMBER: Final = 32.0
 """Bytes in memory per number in a file of decisions: as it is read, in columns, and with room for a copy."""
 
-_SPREAD: Final = 0.5
-"""Standard deviation of the first settings tried, in log units."""
+_SPREAD: Final = 0.5  # standard deviation of the first settings tried, in log units
 _REMARK: Final = "# Numbers were tuned on F_LF after this was written."
 
 _TUNING_ROOM: Final = 3.0

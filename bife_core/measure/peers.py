@@ -69,8 +69,7 @@ def cp_sat(file: str, gap: float | None, seed: int) -> Iterator[Any]:
     yield {"status": status, "objective": solver.objective_value if status == "optimal" else None}
 
 
-_CONSIDERED: Final = 0.1
-"""The ratio to SCIP's time from which on a peer is worth considering."""
+_CONSIDERED: Final = 0.1  # the ratio to SCIP's time from which on a peer is worth considering
 _ALONE: Final = (sys.executable, "-m", "bife_core.measure.peers")
 AT_HAND: Final = {
     "highs": Peer("HiGHS", "highspy", (*_ALONE, "highs"), 1e-4),

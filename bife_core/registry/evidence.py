@@ -31,8 +31,7 @@ MOST_IN_CARD: Final = 3800
 """Characters of a card: databases of registries take 5,000, with the links that follow."""
 
 _LANGUAGES: Final = {"rule": "python", "configuration": "ini"}
-_SENTENCE: Final = 600
-"""Characters of a sentence of it; the evidence has all."""
+_SENTENCE: Final = 600  # characters of a sentence of it; the evidence has all
 
 
 class Origin(Value):

@@ -19,8 +19,7 @@ _RECORDING, _RECORDED = 2.0, 25
 """What an instance takes on which decisions are recorded, likewise, and how many it gives."""
 _SOLVED: Final = 0.4
 """Passes over the design instances per rule sampled: few rules earn solves, and races end most of them."""
-_RACED_AT_ONCE: Final = 2
-"""Cores that a race keeps busy."""
+_RACED_AT_ONCE: Final = 2  # cores that a race keeps busy
 
 
 class Estimate(Value):

@@ -74,8 +74,7 @@ class Tpe:
 
 
 MOST: Final = 6
-_LONGEST: Final = 1000
-"""Configurations that are read of an answer, and characters of the reason for one."""
+_LONGEST: Final = 1000  # configurations that are read of an answer, and characters of the reason for one
 
 _ASSIGNED: Final = re.compile(
     r"""^\W*([A-Za-z][\w/]*)(?:`?\s*=|"\s*:)\s*["'`]?([^\s"'`,;{[]+)\W*(?:[#(].*)?$"""

@@ -89,8 +89,7 @@ _GUARDED: Final[dict[str, tuple[int, int]]] = {
 }  # fmt: skip
 """Refused but for some arguments."""
 
-_SIGNAL_OWNER: Final = (8, 10, 15)
-"""The commands of `fcntl` that direct signals."""
+_SIGNAL_OWNER: Final = (8, 10, 15)  # the commands of `fcntl` that direct signals
 
 _LOAD: Final = 0x20
 _EQUAL: Final = 0x15

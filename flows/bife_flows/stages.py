@@ -23,8 +23,7 @@ from bife_flows.reporting.conduct import stage
 
 R = TypeVar("R")
 
-_HIDE: Final[Any] = SkipJsonSchema
-"""Leaves a parameter out of the form on Prefect's page."""
+_HIDE: Final[Any] = SkipJsonSchema  # leaves a parameter out of the form on Prefect's page
 
 # As an extra, since Prefect drops a plain description from the form.
 _METHOD: JsonDict = {

@@ -14,8 +14,7 @@ from bife_core.base.values import Value
 from bife_core.registry.base import Registry
 from bife_core.registry.evidence import RegisteredRule
 
-_TICK_S: Final = 2.0
-"""A database that was changed so lately may change again without another time stamp."""
+_TICK_S: Final = 2.0  # a database that was changed so lately may change again without another time stamp
 
 
 class Mirror(Value):

@@ -20,8 +20,7 @@ from bife_core.base.values import seed_below
 from bife_core.instances.base import Family, Place
 from bife_core.instances.milp import Milp
 
-_SEED: Final = 42
-"""Instance k of the competition is drawn by Python's own generator, seeded with this plus k."""
+_SEED: Final = 42  # instance k of the competition is drawn by Python's own generator, seeded with this plus k
 
 _TRAIN, _VALID, _TEST = 9_900, 100, 100
 _CAPACITY_FACTOR: Final = 2.0

@@ -95,8 +95,7 @@ def grid(name: str) -> Grid:
 
 _MATTERS: Final = 1e-4
 """A line with more risk than this on a day may be switched off; less load than this counts as none."""
-_MUST_GO: Final = 1.0
-"""A line with more risk than this on a day has to be underground or off."""
+_MUST_GO: Final = 1.0  # a line with more risk than this on a day has to be underground or off
 _DAILY_RISK: Final = 600.0
 _MILLIONS_A_MILE: Final = 7.0
 _BIG_ANGLE: Final = 2 * np.pi

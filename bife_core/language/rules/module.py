@@ -27,8 +27,7 @@ from bife_core.language.syntax import syntax_tree
 
 _MODULES: Final = {"numpy": "np", "math": "math"}
 _NOTHING: Final[Mapping[str, object]] = {}
-_EXACT: Final = (ast.Add, ast.Sub, ast.Mult)
-"""Operators that give an integer for two integers."""
+_EXACT: Final = (ast.Add, ast.Sub, ast.Mult)  # operators that give an integer for two integers
 OPERATORS: Final[Mapping[type[ast.operator], tuple[str, Callable[[Any, Any], Any]]]] = {
     ast.Add: ("+", operator.add),
     ast.Sub: ("-", operator.sub),

@@ -27,8 +27,7 @@ from bife_core.solver.scip.settings import SolverConfig
 from bife_core.solver.scip.solve import SolveSettings, versions
 from bife_core.workers import Note, WorkerFailure, Workers
 
-_GRACE_S = 60.0
-"""Wall seconds beyond four times the CPU limit before a collecting worker is killed."""
+_GRACE_S = 60.0  # wall seconds beyond four times the CPU limit before a collecting worker is killed
 
 
 class CollectionSummary(Value):

@@ -21,8 +21,7 @@ from bife_core.solver.scip.settings import put_in_charge
 from bife_core.solver.scip.solve import INTERRUPTED, SolveSettings, apply, optimize
 
 _NO_LIMIT: Final = 2**31 - 1
-_INFEASIBLE_GAIN: Final = 1e20
-"""Bound gain of an infeasible child without an incumbent: SCIP's infinity."""
+_INFEASIBLE_GAIN: Final = 1e20  # bound gain of an infeasible child without an incumbent: SCIP's infinity
 
 
 def strong_branching(

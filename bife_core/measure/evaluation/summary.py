@@ -41,8 +41,7 @@ from bife_core.workers import Note, Workers
 if TYPE_CHECKING:
     import pandas as pd
 
-_FIRST_LOOK: Final = 12
-"""Instances after which an evaluation that may stop early is first looked at."""
+_FIRST_LOOK: Final = 12  # instances after which an evaluation that may stop early is first looked at
 
 
 class EvaluationSummary(Value):

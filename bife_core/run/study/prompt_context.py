@@ -39,17 +39,14 @@ from bife_core.solver.methods.scorer import RuleMethod
 from bife_core.solver.scip.solve import SolveResult
 from bife_core.workers import Workers
 
-_ROOM_PER_BYTE: Final = 24.0
-"""Bytes in memory per byte of a file, which may be compressed."""
+_ROOM_PER_BYTE: Final = 24.0  # bytes in memory per byte of a file, which may be compressed
 _ROUNDING: Final = 1e-6
 """Share of a feature's largest size that two which say the same may differ by, as LP solutions do."""
 
 _POWERS: Final = (0.25, -0.25, 0.5, -0.5, 1.0, -1.0, 2.0, -2.0)
 """Exponents of a feature that are tried beside the best one."""
-_ROWS: Final = 4
-"""Instances shown at either end of the order, where there are more than twice as many."""
-_NODES: Final = 10
-"""Nodes from which on the time per node is shown."""
+_ROWS: Final = 4  # instances shown at either end of the order, where there are more than twice as many
+_NODES: Final = 10  # nodes from which on the time per node is shown
 
 
 @dataclass(frozen=True)

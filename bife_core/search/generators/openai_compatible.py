@@ -25,13 +25,10 @@ from bife_core.search.types import Sample, SampleRequest, WrittenRequest
 _NOT_ACCEPTED: Final = frozenset(range(400, 500)) - {408, 409, 429}
 _MOST_BYTES: Final = 8 * 2**20
 _CONNECT_S: Final = 20.0
-_WHOLE: Final = "stream=false"
-"""What a server refuses that answers in chunks only."""
-_EMPTY_ANSWERS: Final = 3
-"""Answers without text before any other that stop a run."""
+_WHOLE: Final = "stream=false"  # what a server refuses that answers in chunks only
+_EMPTY_ANSWERS: Final = 3  # answers without text before any other that stop a run
 _LONGEST_WAIT_S: Final = 600.0
-_LOADING_S: Final = 1800.0
-"""Seconds that a server may ask to wait for, and that loading a model may take."""
+_LOADING_S: Final = 1800.0  # seconds that a server may ask to wait for, and that loading a model may take
 FIRST_TURNS: Final = 2
 """Rules that each model writes in turn before the bandit chooses."""
 _TOO_MUCH: Final = re.compile(r"too large|at most|maximum|exceed|less than", re.IGNORECASE)

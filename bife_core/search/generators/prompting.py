@@ -30,10 +30,8 @@ _THINKING: Final = (
     "First think, in 200 words at most: what do the numbers above say, and what would a better rule do?\nThen"
 )
 """What the form of an answer begins with in informed prompts: thoughts that come after the code cannot change it."""
-_QUOTED: Final = 12_000
-"""Characters of a rejected answer that are shown to its author again."""
-_BESIDE: Final = 10
-"""Features that are named beside the one that says most alone."""
+_QUOTED: Final = 12_000  # characters of a rejected answer that are shown to its author again
+_BESIDE: Final = 10  # features that are named beside the one that says most alone
 _COSTS: Final = {
     "solve": "computed once per solve: free",
     "candidate": "a few numbers per candidate: cheap",
@@ -43,8 +41,7 @@ _COSTS: Final = {
 """What a group of features costs, in words."""
 _EARLIER: Final = 12
 """Earlier attempts that a prompt has at most: the better half are the best, the others the latest."""
-_LINE: Final = 240
-"""Characters a thought or a reason may have in a list."""
+_LINE: Final = 240  # characters a thought or a reason may have in a list
 
 
 @cache

@@ -42,8 +42,7 @@ _THOUGHT_ONLY: Final = (
     "generator.reasoning_effort."
 )
 _REASONING: Final = ("reasoning_content", "reasoning", "thinking")
-_BROKEN: Final = "error"
-"""How an answer ends that is not whole; OpenRouter's name for it."""
+_BROKEN: Final = "error"  # how an answer ends that is not whole; OpenRouter's name for it
 _SHOWN: Final = 300
 _MOST_TOKENS: Final = 10**9
 

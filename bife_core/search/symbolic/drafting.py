@@ -23,10 +23,8 @@ from bife_core.search.generators.offline.operators import MOST_TERMS, pick, reco
 from bife_core.search.generators.offline.source import read
 from bife_core.search.symbolic.fitting import Fitted, Fitter
 
-_POPULATION: Final = 24
-"""Formulas that survive a round of breeding."""
-_FRESH: Final = 0.5
-"""Fresh formulas among those breeding begins with, as a share of the population."""
+_POPULATION: Final = 24  # formulas that survive a round of breeding
+_FRESH: Final = 0.5  # fresh formulas among those breeding begins with, as a share of the population
 
 
 def fit_rules(

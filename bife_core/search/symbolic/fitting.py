@@ -41,12 +41,10 @@ from bife_core.search.generators.offline.expression import (
 Floats: TypeAlias = npt.NDArray[np.float64]
 
 CACHE_BYTES: Final = 2**28
-_KEPT: Final = 256
-"""Formulas whose values are kept at most, as far as `CACHE_BYTES` hold them."""
+_KEPT: Final = 256  # formulas whose values are kept at most, as far as `CACHE_BYTES` hold them
 
 _STEPS: Final = 15
-_ACCURACY: Final = 1e-7
-"""Newton's method stops when a step promises less than this of the loss."""
+_ACCURACY: Final = 1e-7  # Newton's method stops when a step promises less than this of the loss
 
 RIDGE: Final = 1e-3
 """Of exponents per standard deviation of a factor's logarithm within decisions."""
@@ -54,8 +52,7 @@ RIDGE: Final = 1e-3
 _SCALES: Final = (0.1, 0.5, 0.9)
 """Quantiles of a feature's values above zero, which 1 + c x and tanh(c x) are scaled by."""
 
-_TRIED: Final = 8
-"""Factors whose exponents are fitted before one is chosen, those that promise most."""
+_TRIED: Final = 8  # factors whose exponents are fitted before one is chosen, those that promise most
 
 _OPERATIONS: Final[dict[str, Callable[[Floats, Floats, float], Floats]]] = {
     "min": lambda x, y, c: np.minimum(x, y),

@@ -29,8 +29,7 @@ from bife_core.search.types import Operator, Sample, SampleRequest
 LEAST_TERMS: Final = 2
 """Factors of the smallest rules that are fitted."""
 
-_GOOD: Final = 0.15
-"""Share of the formulas made that are good enough to become a rule."""
+_GOOD: Final = 0.15  # share of the formulas made that are good enough to become a rule
 
 
 class SymbolicOptions(Value):

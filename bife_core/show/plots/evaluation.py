@@ -17,8 +17,7 @@ from bife_core.measure.evaluation.summary import EvaluationSummary
 from bife_core.show.plots import style
 from bife_core.show.plots.style import BLUE, GREEN, GREY, ORANGE
 
-_NAMED_INSTANCES: Final = 60
-"""More names of instances would overlap."""
+_NAMED_INSTANCES: Final = 60  # more names of instances would overlap
 
 
 @checked

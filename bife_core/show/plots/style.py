@@ -24,8 +24,7 @@ YELLOW: Final = "#E69F00"
 GREY: Final = "#6E6E6E"
 GRID: Final = "#E5E5E5"
 
-_LONGEST: Final = 64
-"""Most characters of a name, so that labels leave width to the axes."""
+_LONGEST: Final = 64  # most characters of a name, so that labels leave width to the axes
 
 _VARIABLES: Final = {
     "#000000": "--ink",

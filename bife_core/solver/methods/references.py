@@ -64,8 +64,7 @@ _SETTINGS: Final = re.compile(r"(?:\s|#.*\n)*(?:emphasis[ \t]*:|\w+/[\w/-]+[ \t]
 _OF_A_SOLVE: Final = ("limits/", "timing/", f"branching/{RPB}/priority")
 """Beginnings of parameters that are compared only if they were recorded with a rule."""
 
-_LARGEST: Final = 2**28
-"""Largest file of a method, in bytes; networks have millions of weights."""
+_LARGEST: Final = 2**28  # largest file of a method, in bytes; networks have millions of weights
 
 _FORMS: Final = (
     "a Python file, a JSON file of a method, a settings file of SCIP (.set), a reference rule, a branching rule of "

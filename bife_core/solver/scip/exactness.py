@@ -15,11 +15,9 @@ LINEAR: Final = frozenset({"linear", "knapsack", "setppc", "logicor", "varbound"
 
 NOT_LINEAR: Final = "a row that is not linear"
 
-_WHOLE: Final = 2.0**53
-"""Below it, floating-point numbers multiply and add integers exactly."""
+_WHOLE: Final = 2.0**53  # below it, floating-point numbers multiply and add integers exactly
 
-_ROUNDED: Final = 1e-9
-"""Relative error allowed in a row whose numbers are not all integers."""
+_ROUNDED: Final = 1e-9  # relative error allowed in a row whose numbers are not all integers
 
 
 def violation_of(model: pyscipopt.Model, solution: pyscipopt.scip.Solution) -> str | None:

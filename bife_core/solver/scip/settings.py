@@ -45,8 +45,7 @@ def usual_parameters() -> Mapping[str, Parameter]:
 
 
 _LEAST_TOLERANCE: Final = 1e-10
-_LISTED: Final = 8
-"""How many parameters a sentence names."""
+_LISTED: Final = 8  # how many parameters a sentence names
 
 HIGHEST_PRIORITY: Final = 2**29 - 1
 """The highest priority of a branching rule; SCIP's heuristics give it to the rule of their sub-MIPs."""

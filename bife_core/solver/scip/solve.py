@@ -34,8 +34,7 @@ _LP_SOLVED: Final = pyscipopt.SCIP_EVENTTYPE.FIRSTLPSOLVED | pyscipopt.SCIP_EVEN
 _BETTER: Final = pyscipopt.SCIP_EVENTTYPE.BESTSOLFOUND
 
 _sigaction: Final = ctypes.CDLL(None).sigaction
-_SIGACTION_BYTES: Final = 256
-"""More than the size of a C `struct sigaction` on any platform."""
+_SIGACTION_BYTES: Final = 256  # more than the size of a C `struct sigaction` on any platform
 
 CLOCK: Final = "timing/clocktype"
 """Parameter of SCIP: 1 is the clock of the CPU, 2 that on the wall, its default."""

@@ -39,8 +39,7 @@ _SIDES: Final = {b"LO": "l", b"LI": "l", b"MI": "l", b"FX": "lu", b"FR": "lu", b
 _VALUES: Final = {b"MI": (-math.inf,), b"PL": (math.inf,), b"FR": (-math.inf, math.inf), b"BV": (0.0, 1.0)}
 _HEAD: Final = re.compile(rb"(?m)^([^\s*]\S*).*\n")
 _LONG: Final = re.compile(rb"(?m)^(?=.{255}).*")
-_MOST: Final = (1022, 254)
-"""Characters that SCIP reads of a line and of a name."""
+_MOST: Final = (1022, 254)  # characters that SCIP reads of a line and of a name
 
 
 def check_mps(text: bytes) -> set[str]:

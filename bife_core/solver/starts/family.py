@@ -8,8 +8,7 @@ import numpy as np
 
 from bife_core.solver.starts.problem import Array, Problem
 
-_LAST: Final = 5
-"""How many of the last solutions are used."""
+_LAST: Final = 5  # how many of the last solutions are used
 
 _NODES: Final = 20
 

@@ -17,8 +17,7 @@ _LEAST_WORK, _MOST_WORK = 30_000_000, 300_000_000
 A second on a thousand variables and seven thousand entries, two at most.
 """
 
-_MOST_TURNS: Final = 50
-"""How often variables are gone through to find what follows from what."""
+_MOST_TURNS: Final = 50  # how often variables are gone through to find what follows from what
 
 
 def start(problem: Problem) -> list[Array]:

@@ -14,8 +14,7 @@ import numpy as np
 DISCOUNT: Final = 0.95
 """Weight of a solve relative to the one after it; the weights sum to 20."""
 
-_PRIOR: Final = 0.5
-"""Weight, in solves, of the mean of all arms in the mean of each."""
+_PRIOR: Final = 0.5  # weight, in solves, of the mean of all arms in the mean of each
 
 
 def choose_arm(arms: Sequence[str], costs: Sequence[tuple[str, float]], seed: int) -> tuple[str, str]:

@@ -23,11 +23,9 @@ from bife_tasks.home import mlflow_folder
 AUTH_VARIABLE: Final = "BIFE_SERVER_AUTH"
 """Holds ``name:password`` of both pages."""
 
-_EVERYWHERE: Final = ("0.0.0.0", "::")
-"""To listen on all addresses of this machine."""
+_EVERYWHERE: Final = ("0.0.0.0", "::")  # to listen on all addresses of this machine
 
-_SHORTEST_PASSWORD: Final = 12
-"""Characters; MLflow's server takes no shorter one and would not start."""
+_SHORTEST_PASSWORD: Final = 12  # characters; MLflow's server takes no shorter one and would not start
 
 _USUAL_LOGS: Final = {"PREFECT_LOGGING_LEVEL": "", "PREFECT_LOGGING_SERVER_LEVEL": ""}
 """Prefect's own levels, where commands in a terminal silence it."""

@@ -44,8 +44,7 @@ _DATASETS: Final = {
     "test_instances": ("test instances", "evaluation"),
 }
 """Params that are the hash of data, what MLflow calls these, and what a run uses them for."""
-_BATCH: Final = 100
-"""Params or metric points that one request takes."""
+_BATCH: Final = 100  # params or metric points that one request takes
 _NAME, _PARAM, _TAG = 250, 6000, 8000
 """Characters that MLflow's database takes of the name of a run, a param and a tag: PostgreSQL refuses more."""
 

@@ -22,13 +22,11 @@ from bife_tasks.tracking.mlflow_runs import client, experiment_id
 PROMPTS: Final = "bife.prompts"
 """What the texts that prompts are made of are called in MLflow's prompt registry."""
 
-_SOURCE_RUN: Final = "mlflow.sourceRun"
-"""By which MLflow searches for the traces of a run."""
+_SOURCE_RUN: Final = "mlflow.sourceRun"  # by which MLflow searches for the traces of a run
 _TAG: Final = "mlflow.traceTag."
 """Prefix of span attributes that become tags of the trace; others come by a second request, which may be lost."""
 _TRIES: Final = 2
-_AT_ONCE: Final = 100
-"""Traces that one request deletes."""
+_AT_ONCE: Final = 100  # traces that one request deletes
 _INTERRUPTED: Final = "The process ended before the answer came; whether it was billed is not known."
 
 

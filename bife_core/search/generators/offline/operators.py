@@ -45,8 +45,7 @@ MOST_TERMS: Final = 5
 """Parts of a rule at most, unless more are asked for."""
 
 _SHAPES: Final[tuple[Kind, ...]] = (*SQUASHES, "bonus")
-_PAIRED: Final = 0.3
-"""Share of parts that join two features of a role."""
+_PAIRED: Final = 0.3  # share of parts that join two features of a role
 _FRESH: Final = 4
 """Rules e1 chooses from: more would be stranger still, and stranger rules are rarely good ones."""
 _TRIES: Final = 24
