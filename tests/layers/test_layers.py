@@ -1,6 +1,9 @@
 """Unchanged models of each modelling layer, solved with what was found, and what layers say at limits."""
 
+import json
 import re
+import subprocess
+import sys
 import warnings
 from pathlib import Path
 
@@ -16,6 +19,8 @@ from tests.layers import models
 from tests.layers.models import IMPOSSIBLE, LONG, SMALL
 
 pytestmark = pytest.mark.layers
+
+ROOT = Path(__file__).parents[2]
 
 LEAN = Configuration(
     name="lean",
@@ -215,3 +220,17 @@ def test_what_a_layer_says_at_limits_is_what_the_page_says(name, folder, monkeyp
     assert 0.8 * 701 < value < 701
     assert says(IMPOSSIBLE) == INFEASIBLE[name]
     assert says(LONG, 0.0) == WITHOUT_SOLUTION[name]
+
+
+@pytest.mark.parametrize(
+    ("package", "example"), [("pyomo", "pyomo_locations"), ("pypsa", "pypsa_commitment")]
+)
+def test_whole_examples_print_their_ratio(package, example):
+    models.layer(package)
+    few = ["--tuned", "2", "--solved", "1", "--seconds", "4"]
+    command = [sys.executable, "-m", f"bench.layers.{example}", *few]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    solved, ratio = (json.loads(line) for line in done.stdout.splitlines() if line.startswith("{"))
+    assert solved["nodes"] >= 1
+    assert ratio["ratio"] == pytest.approx(solved["cpu_s"] / solved["plain_cpu_s"], rel=0.1)
