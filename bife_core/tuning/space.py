@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import islice
@@ -16,7 +16,7 @@ from bife_core.solver.methods.base import RPB, Method
 from bife_core.solver.methods.configuration import Configuration
 from bife_core.solver.scip.row_classes import PREFIX
 from bife_core.solver.scip.settings import Parameter, is_priority, settings_in, usual_parameters
-from bife_core.solver.starts.method import FAMILY, StartMethod
+from bife_core.solver.starts.method import StartMethod
 
 TABLE: Final = Path(__file__).with_name("space.csv")
 
@@ -35,7 +35,7 @@ ON_DEMAND: Final = "on_demand"
 _WHERE: Final = ("first_lp", ON_DEMAND)
 
 START: Final = "start"
-"""The row whose choices are start methods, but for the first; `family` needs earlier solutions."""
+"""The row whose choices are start methods, but for the first."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class Space:
     """The rows that are tuned: those of some `groups`, or all, but for `fixed` rows and parameters of SCIP.
 
     `methods` may branch, by the name of the choice, RPB always and first. Each of some `classes` of rows, with what is
-    said of it, is in the first LP or on demand. `solutions` are earlier ones of the family, by names of variables.
+    said of it, is in the first LP or on demand.
     Unknown names are a `ConfigError`.
     """
 
@@ -70,7 +70,6 @@ class Space:
         groups: Collection[str] = (),
         fixed: Collection[str] = (),
         classes: Mapping[str, str] | None = None,
-        solutions: Sequence[Mapping[str, float]] = (),
     ) -> None:
         classes = classes or {}
         rows = (*table(), *(Row(ROWS, name, _WHERE, (), about) for name, about in classes.items()))
@@ -81,13 +80,9 @@ class Space:
         if unknown := [name for name in fixed if name not in names and not name.startswith(PREFIX)]:
             raise ConfigError(f"There is no {unknown[0]!r} to leave as it is in SCIP or the table.")
         self.methods = {name: method for name, method in methods.items() if method.identity != RPB}
-        self.fixed, self.solutions = frozenset(fixed), tuple(map(dict, solutions))
+        self.fixed = frozenset(fixed)
         self.rows = tuple(
-            replace(row, choices=(RPB, *self.methods), condition=())
-            if row.name == BRANCHING
-            else replace(
-                row, choices=tuple(choice for choice in row.choices if self.solutions or choice != FAMILY)
-            )
+            replace(row, choices=(RPB, *self.methods), condition=()) if row.name == BRANCHING else row
             for row in rows
             if (not groups or row.group in groups) and row.name not in self.fixed
         )
@@ -116,7 +111,7 @@ class Space:
         if (branching := self.methods.get(chosen.get(BRANCHING, RPB))) is not None:
             parts["branching"] = branching
         if (name := chosen.get(START)) is not None:
-            parts["start"] = StartMethod(name=name, solutions=self.solutions if name == FAMILY else ())
+            parts["start"] = StartMethod(name=name)
         return Configuration(params=params, on_demand=on_demand).model_copy(update=parts)
 
 

@@ -88,12 +88,8 @@ def test_what_is_to_stay_must_exist():
         Space(METHODS, fixed=["lp/prising"])
 
 
-def test_start_methods_are_choices_and_earlier_solutions_only_where_there_are_some():
+def test_start_methods_are_choices():
     assert SPACE.configuration({"start": "local_search", "separating": "off"}).start.name == "local_search"
     assert SPACE.configuration({"start": "none"}).identity == RPB
     with pytest.raises(ConfigError, match="start is no 'family'; choose of none, restricted, local_search"):
         SPACE.configuration({"start": "family"})
-    some = Space(METHODS, groups=("starts",), solutions=[{"x": 1.0}])
-    assert [row.choices[-1] for row in some.rows] == ["family"]
-    assert some.configuration({"start": "family"}).start.solutions == ({"x": 1.0},)
-    assert some.configuration({"start": "restricted"}).start.solutions == ()
