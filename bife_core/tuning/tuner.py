@@ -17,6 +17,7 @@ from bife_core.measure.trials import Raced, TrialRace
 from bife_core.solver.methods.base import RPB
 from bife_core.solver.methods.configuration import Configuration
 from bife_core.solver.scip.cost import BY_OBJECTIVE, LEAST, Cost
+from bife_core.solver.scip.row_classes import PREFIX
 from bife_core.tuning.proposals import Proposer, Tpe
 from bife_core.tuning.space import BRANCHING, ON_DEMAND, ROWS, Choices, Space, choices_text, settings_of
 
@@ -200,9 +201,12 @@ def tune(
 
     while not tuning.too_short and tuning.tuned_s < budget_s and len(tuning.trials) < trials:
         if waiting:
-            best = tuning.best.choices.get(BRANCHING, RPB)
+            best = tuning.best.choices
             start, reason = waiting.pop(0)
-            if (choices := space.counting({BRANCHING: best} | start)) in seen or hopeless(choices):
+            # A class of rows alone is tried beside all that is best by then.
+            kept = best if all(name.startswith(PREFIX) for name in start) else {}
+            choices = space.counting({BRANCHING: best.get(BRANCHING, RPB)} | kept | start)
+            if choices in seen or hopeless(choices):
                 continue
         elif proposer is None:
             break
@@ -230,7 +234,8 @@ def _first(starts: Sequence[Choices], space: Space) -> list[Choices]:
     """Return what is tried first: `starts`, then `STARTING_SETTINGS`, with methods that no start names.
 
     Choices without `BRANCHING` are tried with the best method so far. The largest class of rows on demand goes before
-    `STARTING_SETTINGS`, since where solves are long few of these are tried, the others after the first of them.
+    `STARTING_SETTINGS`, since where solves are long few of these are tried, the others after the first of them; then
+    each is put on demand beside what is best by then.
     """
     named = {start.get(BRANCHING) for start in starts}
     methods = [name for name in (*space.methods, RPB) if name not in named]
@@ -247,4 +252,4 @@ def _first(starts: Sequence[Choices], space: Space) -> list[Choices]:
     others = [{**lean, **LEAN[0], name: ON_DEMAND} for name in classes[1:]]
     alone: list[Choices] = [{name: ON_DEMAND} for name in classes]
     first = len(methods)
-    return [*starts, *largest, *further[:first], *others, *further[first:], *alone]
+    return [*starts, *largest, *further[:first], *others, *alone, *further[first:]]

@@ -91,6 +91,23 @@ def test_the_default_settings_count_where_they_have_a_part_of_the_budget(knapsac
         assert len(found.trials) == trials
 
 
+def test_rows_on_demand_come_first_and_then_beside_what_is_best(knapsacks, tmp_path, monkeypatch):
+    def run(_, method):
+        won = method.params == lean and not method.on_demand and method.branching.identity == "pscost"
+        return Raced(costs=(1.0,), ratio=0.5 if won else 2.0, seen=2, cpu_s=1.0, won=won)
+
+    monkeypatch.setattr("bife_core.measure.trials.TrialRace.run", run)
+    rows = ("rows/link/c_minus_b_le_0", "rows/2b_le_pos")
+    space = Space({"pscost": METHODS["pscost"]}, classes=dict.fromkeys(rows, ""))
+    lean = space.configuration(LEAN).params
+    found = tune(knapsacks[:1], solving(InProcess(), tmp_path), space, 1e3, seed=None)
+    choices = [trial.choices for trial in found.trials[1:]]
+    assert [rows[0] in each for each in choices[:4]] == [True, True, True, False]
+    assert choices[0]["branching"] == "pscost"
+    beside = [each for each in choices if each.keys() & set(rows) and each.get("separating") == "off"]
+    assert beside == [LEAN | {"branching": "pscost", name: "on_demand"} for name in rows]
+
+
 def test_trials_that_take_nothing_end_too(knapsacks, tmp_path, monkeypatch):
     raced = Raced(costs=(0.001,), ratio=1.0, seen=1, cpu_s=0.0)
     monkeypatch.setattr("bife_core.measure.trials.TrialRace.run", lambda self, method: raced)
