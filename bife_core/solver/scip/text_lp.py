@@ -93,7 +93,12 @@ def check_lp(text: bytes) -> set[str]:
                 words = f"found a lower bound of {shown(late[0])} after Semi-continuous; move it up"
                 refuse(text, new[late[0]], words)
             places = new | places
-    for (var, _), value in sides.items():
+    for (var, side), value in sides.items():
+        if side == "u" and value < 0.0 and var in declared[b"sem"]:
+            words = (
+                f"found a negative upper bound of the semicontinuous {shown(var)}, which SCIP keeps from 0"
+            )
+            refuse(text, places[var], f"{words}; write it with a binary variable")
         if var in declared[b"bin"] and not 0.0 <= value <= 1.0:
             words = f"found a bound of {shown(var)} beyond 0 and 1, which Binaries contradict; delete one"
             refuse(text, places[var], words)

@@ -167,6 +167,8 @@ class _Sections:
                 self.refuse(f"SCIP drops the upper bound of {shown(name)}; write the lower one first")
             if kind in (b"SC", b"SI"):
                 semicontinuous[name] = self.position
+        if any(self.columns.get(name) and (name, "u") not in sides_of for name, _ in sides_of):
+            self.notes.add("Integer columns with a lower bound alone have an upper bound of 1 for GLPK.")
         for name, self.position in semicontinuous.items():
             lower, kind = sides_of.get((name, "l"), (0.0, b""))
             if lower <= 0.0:

@@ -193,6 +193,7 @@ BAD = [
         for word in ("Bounds", "General", "End")
     ),
     ("lp", ("Bounds", "Semis\n y\nBounds", "y <= 4", "2 <= y <= 4"), "line 9: found a lower bound of 'y' after Semi-c"),
+    ("lp", ("y <= 4", "-4 <= y <= -1\nSemis\n y"), "line 7: found a negative upper bound of the semicontinuous 'y'"),
     ("lp", ("y <= 4", "y <= -4"), "bounds the continuous 'y'"),
     ("lp", ("<= 7", "<= 7 + x"), "cannot be read as LP: Syntax error in line 6"),
     ("lp", "Minimize\nSubject To\nEnd\n", "describes no variables"),
@@ -358,6 +359,8 @@ def test_an_lp_file_without_end_is_read_with_a_note_and_refused_wherever_it_is_c
         ("mps", (" r d 5", " r d 5 o -0.5"), "The objective has a right-hand side"),
         ("mps", (" UP b x 9", " LO b x 2\n SI b x 3"), "SI bounds, or SC of integer columns"),
         ("mps", (" UP b x 9", " LO b x 2\n SC b x 3"), "SI bounds, or SC of integer columns"),
+        ("mps", (" UP b x 9", " LO b x 2"), "Integer columns with a lower bound alone"),
+        ("mps", (" UP b x 9", " LO b x 2\n PL b x"), None),
         ("free", (" UP b x 9", " LI b x 2\n SC b x 3"), "SI bounds, or SC of integer columns"),
         ("free", (" UP b x 9", " LO b x 2\n SC b x 3"), None),
     ],
