@@ -12,7 +12,7 @@ RIVALS := $(if $(wildcard rivals/pyproject.toml),--editable ./rivals)
 # Tests start many programs: without their byte code each would compile all of BiFE anew.
 test check long: export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help setup demo check test long layers browser screenshots lint docs bench results postgres postgres-tests chaos hostile newest clean
+.PHONY: help setup demo check test long layers browser screenshots lint docs bench results postgres postgres-tests chaos hostile findings newest clean
 
 help:
 	@echo "make demo    discover a branching rule for combinatorial auctions and compare it with SCIP's default"
@@ -29,6 +29,7 @@ help:
 	@echo "make postgres  test store and registry on PostgreSQL, run three searches at once with both servers on it"
 	@echo "make chaos   kill pipelines at 25 random moments and count records that were lost or calls billed twice"
 	@echo "make hostile run the corpus of hostile rules in the sandbox (CORPUS=DIR: another corpus)"
+	@echo "make findings run the scripts in findings/ and say which behave otherwise (NAMES='ONE TWO': these); downloads"
 	@echo "make newest  run one pipeline with the newest versions that pyproject.toml allows, not those of constraints.txt"
 	@echo "make setup   only make the virtual environment $(VENV)"
 	@echo "make clean   remove the virtual environment and caches of tools (not your results)"
@@ -134,6 +135,9 @@ chaos: $(STAMP)
 
 hostile: $(STAMP)
 	@$(BIN)/python -m tests.hostile $(CORPUS)
+
+findings:
+	@$(PYTHON) -m bench.findings $(NAMES)
 
 # Shows early what a release of Prefect or MLflow breaks; a failure need not come from a change here.
 newest:
