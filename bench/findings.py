@@ -17,21 +17,21 @@ LIMIT_S = 900.0
 
 def outcome(script: Path, limit_s: float = LIMIT_S) -> tuple[str, str]:
     """Return `same`, `changed` or `not run`, and the last lines that the script wrote where it is not `same`."""
-    own = subprocess.Popen(
+    process = subprocess.Popen(
         [script], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True
     )
     try:
-        said, _ = own.communicate(timeout=limit_s)
+        output, _ = process.communicate(timeout=limit_s)
     except subprocess.TimeoutExpired:
-        os.killpg(own.pid, signal.SIGTERM)  # what it started too
-        own.communicate()
+        os.killpg(process.pid, signal.SIGTERM)  # what it started too
+        process.communicate()
         return "not run", f"It took more than {limit_s:g} s."
-    if own.returncode == 0:
+    if process.returncode == 0:
         return "same", ""
-    compared = re.search(r"(?m)^\d+(?:,\d+)?[acd]\d+(?:,\d+)?$", said)  # by `diff`, the last command
+    compared = re.search(r"(?m)^\d+(?:,\d+)?[acd]\d+(?:,\d+)?$", output)  # by `diff`, the last command
     if compared:
-        return "changed", said[compared.start() :].rstrip()
-    return "not run", "\n".join(said.splitlines()[-5:])
+        return "changed", output[compared.start() :].rstrip()
+    return "not run", "\n".join(output.splitlines()[-5:])
 
 
 def main(names: list[str], folder: Path = FOLDER) -> int:
