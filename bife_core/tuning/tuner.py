@@ -52,6 +52,9 @@ LEAN: Final[tuple[Choices, ...]] = (
 
 WITH_EVERY_METHOD: Final[tuple[Choices, ...]] = (STARTING_SETTINGS[0], {})
 
+_LONG_S: Final = 10.0
+"""CPU seconds of a solve under SCIP default settings from which on rows on demand are tried first."""
+
 _LEAST_S: Final = 0.1
 """CPU seconds that a trial counts as at least: proposing one and starting its solves takes as long or longer."""
 
@@ -178,7 +181,10 @@ def tune(
     race.begin_middle()
     budget_s -= min(race.cpu_s, usual_s or 0.0)
     default = Raced(costs=tuple(race.costs), ratio=1.0, seen=len(race.places), cpu_s=race.cpu_s, won=True)
-    waiting = [*proposals, *((choices, "") for choices in _first(starts, space))]
+    waiting = [
+        *proposals,
+        *((choices, "") for choices in _first(starts, space, default.cpu_s >= _LONG_S * default.seen)),
+    ]
     tuning = Tuning(
         trials=(Trial(choices={}, raced=default),),
         instances=len(race.places),
@@ -230,12 +236,12 @@ def tune(
     return tuning
 
 
-def _first(starts: Sequence[Choices], space: Space) -> list[Choices]:
+def _first(starts: Sequence[Choices], space: Space, long: bool) -> list[Choices]:
     """Return what is tried first: `starts`, then `STARTING_SETTINGS`, with methods that no start names.
 
-    Choices without `BRANCHING` are tried with the best method so far. The largest class of rows on demand goes before
-    `STARTING_SETTINGS`, since where solves are long few of these are tried, the others after the first of them; then
-    each is put on demand beside what is best by then.
+    Choices without `BRANCHING` are tried with the best method so far. Where solves are long, so that few are tried, the
+    largest class of rows on demand goes first; else after the first of `STARTING_SETTINGS`, whose cost ends it early.
+    The others follow; then each is put on demand beside what is best by then.
     """
     named = {start.get(BRANCHING) for start in starts}
     methods = [name for name in (*space.methods, RPB) if name not in named]
@@ -252,4 +258,5 @@ def _first(starts: Sequence[Choices], space: Space) -> list[Choices]:
     others = [{**lean, **LEAN[0], name: ON_DEMAND} for name in classes[1:]]
     alone: list[Choices] = [{name: ON_DEMAND} for name in classes]
     first = len(methods)
-    return [*starts, *largest, *further[:first], *others, *alone, *further[first:]]
+    begin = [*largest, *further[:first]] if long else [*further[:first], *largest]
+    return [*starts, *begin, *others, *alone, *further[first:]]

@@ -91,7 +91,14 @@ def test_the_default_settings_count_where_they_have_a_part_of_the_budget(knapsac
         assert len(found.trials) == trials
 
 
-def test_rows_on_demand_come_first_and_then_beside_what_is_best(knapsacks, tmp_path, monkeypatch):
+@pytest.mark.parametrize(
+    ("long_s", "first"), [(0.0, [True, True, True, False]), (1e3, [False, False, True, True])]
+)
+def test_rows_on_demand_come_first_where_solves_are_long_and_then_beside_what_is_best(
+    long_s, first, knapsacks, tmp_path, monkeypatch
+):
+    monkeypatch.setattr("bife_core.tuning.tuner._LONG_S", long_s)
+
     def run(_, method):
         won = method.params == lean and not method.on_demand and method.branching.identity == "pscost"
         return Raced(costs=(1.0,), ratio=0.5 if won else 2.0, seen=2, cpu_s=1.0, won=won)
@@ -102,8 +109,8 @@ def test_rows_on_demand_come_first_and_then_beside_what_is_best(knapsacks, tmp_p
     lean = space.configuration(LEAN).params
     found = tune(knapsacks[:1], solving(InProcess(), tmp_path), space, 1e3, seed=None)
     choices = [trial.choices for trial in found.trials[1:]]
-    assert [rows[0] in each for each in choices[:4]] == [True, True, True, False]
-    assert choices[0]["branching"] == "pscost"
+    assert [rows[0] in each for each in choices[:4]] == first
+    assert choices[first.index(True)]["branching"] == "pscost"
     beside = [each for each in choices if each.keys() & set(rows) and each.get("separating") == "off"]
     assert beside == [LEAN | {"branching": "pscost", name: "on_demand"} for name in rows]
 
