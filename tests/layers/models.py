@@ -26,8 +26,8 @@ def knapsack(items, resources=5, seed=3):
 
 
 SMALL = knapsack(30)
-LONG = knapsack(120, 10)
-"""SCIP takes minutes for it."""
+LONG = knapsack(250, 30)
+"""SCIP takes minutes for it, whatever branches."""
 IMPOSSIBLE = SMALL._replace(weights=[*SMALL.weights, [-1] * 30], capacities=[*SMALL.capacities, -31])
 """More items than there are have to be taken."""
 

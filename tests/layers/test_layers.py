@@ -214,7 +214,7 @@ def test_what_a_layer_says_at_limits_is_what_the_page_says(name, folder, monkeyp
     assert value == 701
     *words, value = says(LONG, 1)
     assert (*words,) == TIME_LIMIT[name]
-    assert 2000 < value < 3000
+    assert 5000 < value < 6000
     *words, value = says(SMALL, None, 0.2)
     assert (*words,) == GAP_LIMIT[name]
     assert 0.8 * 701 < value < 701
