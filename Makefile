@@ -9,8 +9,8 @@ DOCS := $(VENV)/.docs
 # The second distribution of this repository, where the checkout has it.
 RIVALS := $(if $(wildcard rivals/pyproject.toml),--editable ./rivals)
 
-# Tests start many programs: without their byte code each would compile all of BiFE anew.
-test check long: export PYTHONDONTWRITEBYTECODE :=
+# Whatever is made here starts many programs: without their byte code each would compile all of BiFE anew.
+export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: help setup demo check test long layers browser screenshots lint docs bench results postgres postgres-tests chaos hostile findings newest clean
 
