@@ -7,7 +7,7 @@ Both solve the same MPS file on one thread with gap 0: SCIP under default settin
 `{family}` in a method is the family. One JSON object for each solver and family, of medians over instances: {family,
 solver, instances, rows, columns, nonzeros, closed, nodes, ms_per_node, root_s, other_s, cpu_s, cuts}. `rows` to
 `nonzeros` are what presolving left; `closed` is the share of the gap between the LP of the file and the optimum that
-is closed before branching. `root_s` of `cpu_s` CPU seconds passed before the second node (SCIP alone says so). `cuts`
+is closed before branching. `root_s` of `cpu_s` CPU seconds passed before the second node. `cuts`
 has the kinds that the final LP or log counts, the most frequent first.
 """
 
@@ -82,11 +82,12 @@ def of_gurobi(file: str, limit_s: float) -> dict[str, Any]:
         relaxed = model.relax()
         relaxed.optimize()
         presolved = model.presolve()
-        root = [relaxed.ObjVal]
+        root = {"root": relaxed.ObjVal, "root_s": 0.0}
 
         def at_root(model: Any, where: int) -> None:
             if where == GRB.Callback.MIP and model.cbGet(GRB.Callback.MIP_NODCNT) == 0:
-                root[0] = max(root[0], model.cbGet(GRB.Callback.MIP_OBJBND))
+                bound = max(root["root"], model.cbGet(GRB.Callback.MIP_OBJBND))
+                root.update(root=bound, root_s=_cpu_s() - before_s)
 
         for name, value in {"LogFile": str(log), "Threads": 1, "MIPGap": 0.0, "TimeLimit": limit_s}.items():
             model.setParam(name, value)
@@ -99,10 +100,9 @@ def of_gurobi(file: str, limit_s: float) -> dict[str, Any]:
         "columns": presolved.NumVars,
         "nonzeros": presolved.NumNZs,
         "lp": relaxed.ObjVal,
-        "root": root[0],
+        **root,
         "optimum": model.ObjVal,
         "nodes": model.NodeCount,
-        "root_s": None,
         "cpu_s": spent_s,
         "cuts": cuts,
     }
@@ -174,7 +174,7 @@ def summary(rows: list[dict[str, Any]]) -> dict[str, Any]:
     }
     spans = [(row["optimum"] - row["lp"], row["root"] - row["lp"]) for row in rows]
     closed = [min(1.0, gained / span) for span, gained in spans if span > 1e-9]
-    later = [1e3 * (row["cpu_s"] - (row["root_s"] or 0.0)) / row["nodes"] for row in rows if row["nodes"] > 1]
+    later = [1e3 * (row["cpu_s"] - row["root_s"]) / (row["nodes"] - 1) for row in rows if row["nodes"] > 1]
     cuts = Counter[str]()
     for row in rows:
         cuts.update(row["cuts"])
@@ -182,7 +182,7 @@ def summary(rows: list[dict[str, Any]]) -> dict[str, Any]:
         "instances": len(rows),
         **{name: middle[name] for name in _COUNTS},
         "closed": round(median(closed), 3) if closed else None,
-        "root_s": None if middle["root_s"] is None else round(middle["root_s"], 2),
+        "root_s": round(middle["root_s"] or 0.0, 2),
         "ms_per_node": round(median(later), 2) if later else None,
         "cpu_s": round(middle["cpu_s"] or 0.0, 2),
         "cuts": {kind: round(count / len(rows)) for kind, count in cuts.most_common(_KINDS) if count},

@@ -82,7 +82,9 @@ def ask(peer: Peer, file: Path, limit_s: float, gap: float | None = 0.0, seed: i
     """Solve a file in MPS on one thread within `limit_s` CPU seconds; gap None is the solver's own."""
     command = [*peer.command, str(file), str(limit_s), json.dumps(gap), str(seed)]
     before, alone = _cpu_s(resource.RUSAGE_CHILDREN), {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
-    alone["PYTHONDONTWRITEBYTECODE"] = ""  # a process that compiles what it imports takes twice as long to start
+    alone["PYTHONDONTWRITEBYTECODE"] = (
+        ""  # a process that compiles what it imports takes twice as long to start
+    )
     try:
         done = subprocess.run(
             command, capture_output=True, text=True, env=os.environ | alone, timeout=4 * limit_s + 240

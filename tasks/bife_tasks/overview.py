@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -90,7 +91,10 @@ def _champion(rule: RegisteredRule, now: datetime) -> Row:
         ratio = f"{evidence.ratio:.3f} ({interval})"
     age = age_text(now - datetime.fromisoformat(approved)) if approved else "-"
     return (
-        Link(f"{rule.name} {rule.version}{UNGATED * rule.ungated}", tracker().page_of(rule)),
+        Link(
+            f"{rule.name} {rule.version}{UNGATED * rule.ungated}",
+            tracker().page_of(rule) if _served() else "",
+        ),
         ratio,
         rule.solver,
         age,
@@ -112,7 +116,7 @@ def _search(study: str, age: timedelta) -> Row:
     for event in home_store().events(study, kinds=["started", "completed", "ended", "stopped"]):
         kind, body = event.kind, event.body
         completed = body if kind == "completed" else completed
-    if run := mlflow_run(study):
+    if _served() and (run := mlflow_run(study)):
         from bife_tasks.tracking.mlflow_runs import run_url
 
         with suppress(BifeError):
@@ -132,6 +136,12 @@ def _search(study: str, age: timedelta) -> Row:
         f"{name} {100 * share:.0f} %" for name, share in completed.get("budget_used", {}).items()
     )
     return Link(f"{age_text(age)} ago", url), outcome, used or "no limit"
+
+
+def _served() -> bool:
+    """Whether a server shows the tracker's pages; to ask the tracker for their addresses takes seconds otherwise."""
+    served = (os.environ.get("BIFE_MLFLOW_UI"), os.environ.get("MLFLOW_TRACKING_URI", ""))
+    return not mlflow_tracks() or any(address and address.startswith("http") for address in served)
 
 
 def _with_score(rule: Mapping[str, Any]) -> str:

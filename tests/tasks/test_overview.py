@@ -41,7 +41,7 @@ def families():
     return {row[0]: row for row in rows("Families")}
 
 
-def test_a_family_shows_its_champion_and_the_search_that_began_last(own_home):
+def test_a_family_shows_its_champion_and_the_search_that_began_last(own_home, monkeypatch):
     label = f"toys-{uuid.uuid4().hex[:6]}"
     champion = made_champion(f"bife-{label}", 0, benchmark=label)
     first = search(label)
@@ -49,8 +49,11 @@ def test_a_family_shows_its_champion_and_the_search_that_began_last(own_home):
     under_way = search(label)
     journals.add_generation(under_way, 1, samples=7)
     _, opened, ratio, _, age, began, found, _ = families()[label]
-    assert opened.text == f"bife-{label} {champion.version}"
-    assert f"models/bife-{label}/versions/{champion.version}" in opened.url
+    assert opened == (f"bife-{label} {champion.version}", "")
+    monkeypatch.setenv("BIFE_MLFLOW_UI", "http://models.example")
+    assert families()[label][1].url.startswith(
+        f"http://models.example/#/models/bife-{label}/versions/{champion.version}?"
+    )
     assert ratio.startswith("0.800 (")
     assert (age, began.text) == ("less than a minute", "less than a minute ago")
     assert found == "interrupted, 7 rules sampled"
