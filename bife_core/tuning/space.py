@@ -34,6 +34,16 @@ ON_DEMAND: Final = "on_demand"
 
 _WHERE: Final = ("first_lp", ON_DEMAND)
 
+_SEPARATORS: Final = {
+    # What these separate counts as that of others, which have to be on too.
+    "gomory": tuple(f"separating/{one}/freq" for one in ("gomory", "gomorymi", "strongcg")),
+    "aggregation": tuple(
+        f"separating/{one}/freq" for one in ("aggregation", "cmir", "flowcover", "knapsackcover")
+    ),
+    "knapsack": ("constraints/knapsack/sepafreq",),
+}
+"""Frequencies of separators; of others there is one."""
+
 START: Final = "start"
 """The row whose choices are start methods, but for the first."""
 
@@ -162,6 +172,11 @@ def _expanded(chosen: tuple[tuple[str, str], ...]) -> dict[str, Parameter]:
             model.setEmphasis(getattr(SCIP_PARAMEMPHASIS, value.upper()))
         elif name in meta:
             getattr(model, meta[name])(getattr(SCIP_PARAMSETTING, value.upper()))
+        elif name == "separators":
+            each = (
+                name for one in value.split("+") for name in _SEPARATORS.get(one, (f"separating/{one}/freq",))
+            )
+            lines += [f"{name} = 0" for name in each]
         elif name == "nodeselection":
             lines.append(f"nodeselection/{value}/stdpriority = 1000000")
         else:

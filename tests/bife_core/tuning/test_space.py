@@ -72,6 +72,19 @@ def test_a_single_parameter_wins_over_an_emphasis_and_an_emphasis_never_names_wh
         assert not any(name.endswith("/priority") for name in found.params if name.startswith("branching/"))
 
 
+def test_single_separators_stay_on_where_separating_is_off():
+    off = {"separating": "off"}
+    every, some = (
+        SPACE.configuration(choices).params for choices in (off, off | {"separators": "clique+zerohalf"})
+    )
+    assert {name for name in every if name not in some} == {"separating/clique/freq"}
+    assert {name for name in some if some[name] != every[name]} == {"separating/zerohalf/freq"}
+    assert some["separating/zerohalf/freq"] == 0
+    covers = SPACE.configuration(off | {"separators": "knapsack"}).params
+    assert {name for name in every if name not in covers} == {"constraints/knapsack/sepafreq"}
+    assert SPACE.counting({"separators": "clique"}) == {}
+
+
 def test_groups_and_fixed_parameters_narrow_it():
     some = Space(METHODS, groups=("separating", "branching"), fixed=("separating/maxrounds",))
     assert {row.group for row in some.rows} == {"separating", "branching"}
