@@ -1,8 +1,9 @@
-"""Draw README's chart, `docs/images/ratios.svg`, from the first table of the page of results, by `bench.tuning`."""
+"""Draw README's chart, `docs/images/ratios.svg`, from the first table of the page of results, by `bench.peers`."""
 
 from __future__ import annotations
 
 import re
+from itertools import takewhile
 from pathlib import Path
 from typing import Final
 
@@ -10,30 +11,51 @@ from matplotlib.figure import Figure
 
 _PAGE: Final = Path(__file__).parents[1] / "docs" / "explanation" / "results.md"
 _CHART: Final = _PAGE.parents[1] / "images" / "ratios.svg"
-_KINDS: Final = {"settings and rule": "#1b6e53", "settings alone": "#8fb8de", "rule alone": "#d9b26f"}
-_NUMBER: Final = r"(\d\.\d+)"
+_KINDS: Final = {
+    "BiFE": "#1b6e53",
+    "Gurobi": "#b5503c",
+    "HiGHS": "#8fb8de",
+    "SCIP tuned without a rule": "#d9b26f",
+}
+"""Columns that are drawn, with their colours."""
+_RATIO: Final = re.compile(r"\**(\d+\.\d+) \((\d+\.\d+) to (\d+\.\d+)\)\**")
+
+Ratio = tuple[float, float, float]
 
 
-def table() -> dict[str, dict[str, tuple[float, ...]]]:
-    rows = dict[str, dict[str, tuple[float, ...]]]()
-    ratio = rf"\**{_NUMBER} \({_NUMBER} to {_NUMBER}\)\**"
-    row = re.compile(rf"^\| ([^|]+) \| \d+ \| {ratio} \|[^|]*\| {ratio} \|[^|]*\| {ratio} \|", re.MULTILINE)
-    for family, *numbers in row.findall(_PAGE.read_text(encoding="utf-8")):
-        values = list(map(float, numbers))
-        ratios = {kind: tuple(values[at : at + 3]) for kind, at in zip(_KINDS, (0, 3, 6), strict=True)}
-        rows.setdefault(family, ratios)  # a later table has other columns
+def ratios() -> dict[str, dict[str, Ratio]]:
+    """Return ratio and ends of its interval by family and solver, where a cell of the first table has them."""
+    lines = _PAGE.read_text(encoding="utf-8").splitlines()
+    head = next(at for at, line in enumerate(lines) if line.startswith("| family |"))
+    names = _cells(lines[head])
+    rows = dict[str, dict[str, Ratio]]()
+    for line in takewhile(lambda line: line.startswith("|"), lines[head + 2 :]):
+        family, *cells = _cells(line)
+        matches = zip(names[1:], map(_RATIO.fullmatch, cells), strict=True)
+        rows[family] = {
+            name: (float(match[1]), float(match[2]), float(match[3])) for name, match in matches if match
+        }
     return rows
 
 
+def _cells(line: str) -> list[str]:
+    return [cell.strip() for cell in line.strip("|").split("|")]
+
+
 def main() -> None:
-    rows = table()
-    figure = Figure(figsize=(8, 3.6), layout="constrained")
+    rows = ratios()
+    figure = Figure(figsize=(8, 3.9), layout="constrained")
     axes = figure.add_subplot()
     for at, (kind, colour) in enumerate(_KINDS.items()):
-        places = [len(rows) - 1 - number + 0.25 * (1 - at) for number in range(len(rows))]
-        ratio, low, high = zip(*(row[kind] for row in rows.values()), strict=True)
+        drawn = [
+            (len(rows) - 1 - number + 0.2 * (1.5 - at), row[kind])
+            for number, row in enumerate(rows.values())
+            if kind in row
+        ]
+        places = [place for place, _ in drawn]
+        ratio, low, high = zip(*(values for _, values in drawn), strict=True)
         errors = [[abs(a - b) for a, b in zip(ratio, end, strict=True)] for end in (low, high)]
-        axes.errorbar(ratio, places, xerr=errors, fmt="o", color=colour, capsize=2, label=kind)
+        axes.errorbar(ratio, places, xerr=errors, fmt="o", markersize=4, color=colour, capsize=2, label=kind)
     axes.axvline(1.0, color="#444444", linewidth=0.8)
     axes.set_xscale("log")
     axes.set_xticks([0.03, 0.1, 0.3, 1.0], ["3 %", "10 %", "30 %", "100 %"])
