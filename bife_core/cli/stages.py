@@ -191,7 +191,9 @@ def finish(
 
 def show_rule(best: Sample, config: PipelineConfig, search_result: SearchOutcome) -> None:
     """Print a rule of a search with its fidelities, in words, and the F_HF of others beside them."""
+    from bife_core.language.components import COMPONENTS
     from bife_core.measure.evaluation.metrics import METRICS
+    from bife_core.search import open_search
 
     show_heading(f"The rule ({best.lineage})")
     if best.thought:
@@ -200,8 +202,10 @@ def show_rule(best: Sample, config: PipelineConfig, search_result: SearchOutcome
     say()
     facts = []
     if best.f_lf is not None:
-        count = len(best.behaviour or "")
-        facts.append(("F_LF", f"{best.f_lf:.3f}: {config.low.measure} on {count} expert samples"))
+        words = COMPONENTS.find(config.search.component).low_fidelity
+        if open_search(config.search).reads_decisions:
+            words = f"{config.low.measure} on {len(best.behaviour or '')} expert samples"
+        facts.append(("F_LF", f"{best.f_lf:.3f}: {words}"))
     if best.f_hf is not None:
         cost = METRICS[config.high.cost].words
         others = "".join(f"; of {name} {number(value)}" for name, value in search_result.references.items())

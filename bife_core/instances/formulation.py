@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from pyscipopt import Model, Variable
 
@@ -14,6 +15,8 @@ from bife_core.base.values import Value
 from bife_core.solver.scip.reader import read_model
 
 _ROWS: Final = 20_000  # most rows of an instance that are read, evenly spread
+_CLASSES: Final = 12  # most classes of variables, and of constraints, that are written out
+_TERMS: Final = 8  # most terms of a row that is written out
 _KINDS: Final = {"BINARY": "binary", "INTEGER": "integer"}
 _OF_VARIABLES: Final = "% of variables: "
 _OF_ROWS: Final = "% of constraints: "
@@ -40,6 +43,69 @@ def formulation(instances: Sequence[Path]) -> tuple[str, ...]:
     )
 
 
+def written_out(instance: Path) -> tuple[str, ...]:
+    """Return a sentence on each class of variables and of constraints of an instance, the largest first.
+
+    A class is a form and, where names begin with letters, their stem; an example is written out with its names.
+    """
+    model = read_model(instance)
+    variables, kinds = model.getVars(), {variable.name: _kind(variable) for variable in model.getVars()}
+    of_variables, of_rows = dict[str, list[Variable]](), dict[tuple[str, str], list[str]]()
+    for variable in variables:
+        of_variables.setdefault(f"{kinds[variable.name]}, {_stem(variable.name)}", []).append(variable)
+    constraints = model.getConss()
+    chosen = constraints[:: math.ceil(len(constraints) / _ROWS) or 1]
+    for constraint in chosen:
+        if constraint.getConshdlrName() == "linear":
+            row, sides = _row(model, constraint)
+            form = row_type([kinds[name] for name in row], list(row.values()), *sides)
+            examples = of_rows.setdefault((form, _stem(constraint.name)), [])
+            # All are counted, one is written out.
+            examples.append("" if examples else f"{constraint.name}: {_in_words(row, *sides)}")
+    sentences = []
+    for called, members in sorted(of_variables.items(), key=lambda item: -len(item[1]))[:_CLASSES]:
+        few = ", ".join(dict.fromkeys(variable.name for variable in (*members[:2], members[-1])))
+        low, high = (
+            _span(ends)
+            for ends in zip(*((v.getLbOriginal(), v.getUbOriginal()) for v in members), strict=True)
+        )
+        bounds, costs = f"from {low} to {high}", _span(variable.getObj() for variable in members)
+        sentences.append(
+            f"{len(members)} variables ({called}), such as {few}: {bounds}, objective coefficients {costs}."
+        )
+    for (form, stem), rows in sorted(of_rows.items(), key=lambda item: -len(item[1]))[:_CLASSES]:
+        share = "" if len(chosen) == len(constraints) else f" of {len(chosen)} read"
+        sentences.append(f"{len(rows)} constraints{share} ({form}, {stem}), the first is {rows[0]}.")
+    return tuple(sentences)
+
+
+def _stem(name: str) -> str:
+    stem = re.match("[A-Za-z]+(?:_[A-Za-z]+)*", name)
+    return f"named {stem[0]}..." if stem else "without a common name"
+
+
+def _row(model: Model, constraint: Any) -> tuple[dict[str, float], tuple[float | None, float | None]]:
+    """Return the coefficients of a linear row, and its sides, None where there is none."""
+    row = {name: value for name, value in model.getValsLinear(constraint).items() if value != 0.0}
+    low, high, infinity = model.getLhs(constraint), model.getRhs(constraint), model.infinity()
+    return row, (None if low <= -infinity else low, None if high >= infinity else high)
+
+
+def _in_words(row: dict[str, float], low: float | None, high: float | None) -> str:
+    """Return a row as text, the middle of a long one left out."""
+    terms = []
+    for name, value in row.items():
+        factor = "" if abs(value) == 1 else f"{abs(value):.6g} "
+        terms.append(f"{'+' if value > 0 else '-'} {factor}{name}")
+    if len(terms) > _TERMS:
+        terms[_TERMS // 2 : -_TERMS // 2] = [f"... ({len(terms)} terms)"]
+    text = " ".join(terms).removeprefix("+ ")
+    if low == high:
+        return f"{text} = {low:.6g}"
+    before, after = "" if low is None else f"{low:.6g} <= ", "" if high is None else f" <= {high:.6g}"
+    return f"{text} >= {low:.6g}" if low is not None and high is None else f"{before}{text}{after}"
+
+
 def _described(shapes: Sequence[dict[str, float]], what: str, prefix: str) -> str:
     """Return a count and the shares of its kinds, the most frequent first."""
     shares = {name: of for name, of in sorted(_by_name(shapes).items()) if name.startswith(prefix)}
@@ -59,7 +125,10 @@ def _by_name(shapes: Sequence[dict[str, float]]) -> dict[str, list[float]]:
 def _span(values: Iterable[float]) -> str:
     """Return the least and the greatest number, or the one that all are."""
     ordered = sorted(values)
-    low, high = (f"{end:.0f}" if end == round(end) else f"{end:.3g}" for end in (ordered[0], ordered[-1]))
+    low, high = (
+        f"{end:.0f}" if end == round(end) and abs(end) < 1e15 else f"{end:.3g}"
+        for end in (ordered[0], ordered[-1])
+    )
     return low if low == high else f"{low} to {high}"
 
 
@@ -74,10 +143,8 @@ def shape(model: Model) -> dict[str, float]:
         if constraint.getConshdlrName() != "linear":
             types[f"of SCIP's type {constraint.getConshdlrName()}"] += 1
             continue
-        row = {name: value for name, value in model.getValsLinear(constraint).items() if value != 0.0}
+        row, sides = _row(model, constraint)
         entries += len(row)
-        low, high, infinity = model.getLhs(constraint), model.getRhs(constraint), model.infinity()
-        sides = (None if low <= -infinity else low, None if high >= infinity else high)
         types[row_type([kinds[name] for name in row], list(row.values()), *sides)] += 1
     counts = {"variables": float(len(kinds)), "constraints": float(len(constraints))}
     counts["variables of a constraint"] = entries / max(len(chosen), 1)

@@ -1,4 +1,4 @@
-"""Components: what rules are written for; other packages add theirs by entry points in the group `bife.components`."""
+"""Components: what is searched for; other packages add theirs by entry points in the group `bife.components`."""
 
 from __future__ import annotations
 
@@ -23,6 +23,12 @@ class Component:
     `themes` are ideas for rules without parents, so that a model without memory does not repeat itself. `low_fidelity`
     is what F_LF is measured on, "" if searches go by F_HF alone. `name` and `version` are part of every rule's hash:
     raise the version when the hook or a feature changes.
+
+    What is written need not be a formula of features. Such a component has none and no hook. Its `method`, a
+    ``module:function``, takes a source and a name and returns what the solver is given. Its `low` takes a source,
+    instances (none: it is only to be checked), RPB's `Reference`, a `SolveContext` and the section `low` of the
+    configuration, and returns the `LowScore`: no decisions are recorded. A search begins with the texts `first`, and
+    prompts call what is written a `noun`.
     """
 
     name: str
@@ -34,6 +40,10 @@ class Component:
     about: str = field(default="", compare=False, repr=False)
     themes: tuple[str, ...] = field(default=(), compare=False, repr=False)
     low_fidelity: str = field(default="", compare=False)
+    method: str = field(default="", compare=False)
+    low: str = field(default="", compare=False)
+    first: tuple[str, ...] = field(default=(), compare=False, repr=False)
+    noun: str = field(default="rule", compare=False)
     version: str = field(default="1", compare=False)
 
     def __post_init__(self) -> None:
@@ -69,7 +79,10 @@ BRANCHING: Final = Component(
 COMPONENTS: Final[Plugins[Component]] = Plugins(
     "component",
     "bife.components",
-    {"branching": "bife_core.language.components:BRANCHING"},
+    {
+        "branching": "bife_core.language.components:BRANCHING",
+        "start": "bife_core.solver.starts.component:START",
+    },
     lambda plugin: isinstance(plugin, Component),
     "a `Component`",
 )

@@ -26,6 +26,11 @@ class LowFidelityConfig(Value):
         description="Settings of a rule's numbers that are tried on F_LF before the rule is evaluated in the solver; 0 "
         "leaves the numbers as they are.",
     )
+    start_s: Positive = Field(
+        10.0,
+        description="CPU seconds that a start method may take on an instance: F_LF of starts is 1 minus the mean gap "
+        "to the best objectives known.",
+    )
 
 
 class HighFidelityConfig(Value):

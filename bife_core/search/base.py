@@ -76,6 +76,11 @@ class BaseSearch(ABC):
                 f"The search {config.algorithm!r} goes by F_LF, which is measured on nothing for the component "
                 f"{config.component!r}: choose a search that goes by F_HF alone, such as bife_without_f_lf."
             )
+        if self.origin and not self.component.features:
+            raise ConfigError(
+                f"The search {config.algorithm!r} makes formulas of features, and the component {config.component!r} "
+                "has none: choose the search bife with a language model or recorded answers."
+            )
         try:
             self.options: Any = self.Options.model_validate(config.options)
         except ValidationError as error:
@@ -91,6 +96,11 @@ class BaseSearch(ABC):
         self._pending: tuple[Request, ...] = ()
         self.summaries: tuple[GenerationSummary, ...] = ()
         self.population: tuple[Sample, ...] = ()
+
+    @property
+    def reads_decisions(self) -> bool:
+        """Whether F_LF is measured on recorded decisions."""
+        return self.low_fidelity and not self.component.low
 
     @property
     def samples(self) -> tuple[Sample, ...]:
@@ -180,7 +190,7 @@ class BaseSearch(ABC):
     def first_rules(self, position: int, operator: Operator) -> tuple[SampleRequest, ...]:
         """Return the rules the search begins with, as samples of generation 0 after `position` others."""
         baseline = self.component.baseline if self.component != BRANCHING else ""
-        rules = (baseline, *self.config.first_rules) if self.generation == 0 else ()
+        rules = (baseline, *self.component.first, *self.config.first_rules) if self.generation == 0 else ()
         return tuple(
             self.sample_request(number, operator, source=source)
             for number, source in enumerate(filter(None, rules), position)

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Final, Literal
 from pydantic import Field
 
 from bife_core.base.values import Value
-from bife_core.language.components import BRANCHING
+from bife_core.language.components import BRANCHING, COMPONENTS
 from bife_core.solver.scip.cost import Cost
 
 Operator = str
@@ -64,18 +64,21 @@ class _Asked(Value):
 
     A kind says here all that others must know of it; `Evaluator.work` answers it. `activity` is what is done while
     ``{count}`` of the kind are answered, on ``{instances}`` perhaps. In a `SearchCost` the seconds of an answer's draft
-    and scores are `parts`, and one more `counts_as`. An answer gives one of `FIDELITIES`, or fails. With `after_rpb`
-    RPB's solves of the design instances have to be there first.
+    and scores are `parts`, and one more `counts_as`. An answer gives one of `FIDELITIES`, or fails.
     """
 
     activity: ClassVar[str]
     parts: ClassVar[dict[str, str]]
     counts_as: ClassVar[str] = ""
     fidelity: ClassVar[str] = ""
-    after_rpb: ClassVar[bool] = False
 
     kind: str
     id: str
+
+    @property
+    def after_rpb(self) -> bool:
+        """Whether RPB's solves of the design instances have to be there first."""
+        return False
 
     @property
     def subject(self) -> str:
@@ -121,6 +124,11 @@ class SampleRequest(_Written):
     source: str | None = None
     training: dict[str, Any] | None = None
     number: int = 0
+
+    @property
+    def after_rpb(self) -> bool:
+        """Whether F_LF is measured by RPB's solves."""
+        return self.scored and bool(COMPONENTS.find(self.component).low)
 
     @property
     def rule(self) -> Sample:
@@ -177,12 +185,16 @@ class SolveRequest(_Asked):
     activity: ClassVar[str] = "solving {instances} instances with {count} rules"
     parts: ClassVar[dict[str, str]] = {"high": "f_hf"}
     fidelity: ClassVar[str] = "f_hf"
-    after_rpb: ClassVar[bool] = True
 
     kind: Literal["solve"] = "solve"
     sample: Sample
     to_beat: tuple[float | None, ...] = ()
     best: tuple[float | None, ...] = ()
+
+    @property
+    def after_rpb(self) -> bool:
+        """Yes: other methods are measured by RPB's."""
+        return True
 
     @property
     def rule(self) -> Sample:

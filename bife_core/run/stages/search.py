@@ -5,7 +5,9 @@ from __future__ import annotations
 from functools import partial
 from typing import Final
 
+from bife_core.base.errors import GeneratorError
 from bife_core.instances.base import Instance
+from bife_core.language.components import COMPONENTS
 from bife_core.measure.decisions.collection import CollectionSummary
 from bife_core.run.config import PipelineConfig
 from bife_core.run.settings import settings_of
@@ -32,7 +34,12 @@ NEARLY: Final = 0.8
 
 def require_generator(config: PipelineConfig, runtime: Runtime) -> None:
     """Raise `GeneratorError` or `ConfigError` before anything is spent if rules cannot be written."""
-    open_generator(config.generator, Account(runtime.store, "", config.budget))
+    generator = open_generator(config.generator, Account(runtime.store, "", config.budget))
+    if getattr(generator, "needs_features", False) and not COMPONENTS.find(config.search.component).features:
+        raise GeneratorError(
+            f"The generator {config.generator.kind!r} writes formulas of features, and the component "
+            f"{config.search.component!r} has none: choose a language model (openai) or recorded answers (replay)."
+        )
 
 
 def search(
@@ -74,7 +81,7 @@ def opened(
 ) -> tuple[Study, tuple[str, ...]]:
     """Return the study of a resolved configuration, and notes on instances."""
     search = open_search(config.search)
-    if not search.low_fidelity:
+    if not search.reads_decisions:
         decisions = None
     elif decisions is None:
         decisions = runtime.conductor.stage(collect, config, runtime).summary

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
@@ -43,6 +44,8 @@ def archived(store: Store | Path | str, most: int = 16, component: str = BRANCHI
 
 def origin(source: str) -> str:
     """Return where a rule that a search begins with comes from, as its first line says."""
+    if is_json(source):
+        return f"{json.loads(source).get('name', 'a method')}, which the search begins with."
     first = source.partition("\n")[0]
     return first.removeprefix("# ") if first.startswith(_MARK) else "The rule the search begins with."
 

@@ -7,12 +7,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
+from pkgutil import resolve_name
 from threading import Event
 from typing import Final
 
 from bife_core.base.errors import ConfigError, GeneratorError, SolverError
 from bife_core.instances.base import Instance
-from bife_core.measure.context import SolveContext
+from bife_core.language.components import COMPONENTS
+from bife_core.measure.context import Reference, SolveContext
 from bife_core.measure.decisions.nodes import has_nodes
 from bife_core.measure.decisions.recorded import numbers_in
 from bife_core.measure.high import HighScore, score_high
@@ -42,6 +44,7 @@ from bife_core.search.generators import (
 from bife_core.solver.methods.base import RPB, ScipMethod
 from bife_core.solver.methods.references import method_of
 
+_NO_REFERENCE: Final = "The time was up before RPB had solved the design instances."
 _TRAINING_LIMIT_S: Final = 7 * 86400.0
 _ROOM_MB: Final = 3072.0
 _ROOM_PER_NUMBER: Final = 96.0
@@ -72,7 +75,7 @@ class Evaluator:
                 if answer is None:
                     yield (answer := self.write(request, past))
                 if isinstance(request, SampleRequest) and answer.low is None:
-                    low = self.score(request, answer.draft or Draft())
+                    low = self.score(request, answer.draft or Draft(), past)
                     yield answer.model_copy(update={"low": low})
             case TrialRequest() if answer is None:
                 yield Answered(request=request, high=self.try_out(request))
@@ -92,7 +95,7 @@ class Evaluator:
             context = self.context.build(request, past, self.solving.pool)
         check = None
         if self.config.generator.prompts == "informed" and isinstance(request, SampleRequest):
-            check = partial(self.score, request)
+            check = partial(self.score, request, past=past)
         return write_draft(request, context, self.generator, self.account, check)
 
     def _trained(self, request: SampleRequest, past: Past) -> Draft:
@@ -113,10 +116,21 @@ class Evaluator:
         ).result()
         return Draft(generator=name, fit=False, **draft)  # its numbers are likeliest as they are
 
-    def score(self, request: SampleRequest, draft: Draft) -> LowScore:
+    def score(self, request: SampleRequest, draft: Draft, past: Past) -> LowScore:
         """Check a draft's rule and, where the request wants it, measure F_LF."""
         if draft.source is None:
             return LowScore(failure=draft.failure or "The generator gave no rule.")
+        if measure := COMPONENTS.find(request.component).low:
+            reference, instances = (
+                past.reference or Reference(results=()),
+                self.design if request.scored else (),
+            )
+            if request.scored and past.reference is None:
+                raise OutOfTimeError(_NO_REFERENCE)
+            score: LowScore = resolve_name(measure)(
+                draft.source, instances, reference, self.solving, self.config.low
+            )
+            return score
         low = self.config.low if draft.fit else self.config.low.model_copy(update={"tune": 0})
         by_person = self.generator.name == GIVEN
         decisions = self.decisions if request.scored or by_person else None
@@ -141,7 +155,7 @@ class Evaluator:
     def solve(self, request: SolveRequest, past: Past) -> HighScore:
         """Solve the design instances with a rule, after RPB has."""
         if past.reference is None:
-            raise OutOfTimeError("The time was up before RPB had solved the design instances.")
+            raise OutOfTimeError(_NO_REFERENCE)
         rule = method_of(request.sample.source or "", request.id)
         race = {"to_beat": request.to_beat, "best": request.best}
         return score_high(rule, self.design, self.solving, reference=past.reference, **race)

@@ -69,7 +69,9 @@ def search_facts(
     if any(code):
         facts |= {"code": code}
     if config.search.component != BRANCHING.name:
-        facts |= {"component": digest_of(str(asdict(COMPONENTS.find(config.search.component))))}
+        component = COMPONENTS.find(config.search.component)
+        facts |= {"component": digest_of(str(asdict(component)))}
+        facts |= {"low": config.low.model_dump(mode="json")} if component.low else {}
     if decisions is not None:
         facts |= {"decisions": decisions, "low": config.low.model_dump(mode="json")}
     return facts | ({"training": content_of(training)} if training else {})

@@ -14,7 +14,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from bife_core.instances.base import Instance
-from bife_core.instances.formulation import formulation
+from bife_core.instances.formulation import formulation, written_out
 from bife_core.language.components import COMPONENTS
 from bife_core.language.features import FEATURES, feature_index
 from bife_core.measure.choices import Yardstick, chosen_rows, scores_of
@@ -85,7 +85,10 @@ class ContextBuilder:
             # Once for each pool, also where that fails; the next run, which has another, tries again.
             if self._facts is None and pool not in self._read:
                 files = [str(path) for path in self._instances]
-                self._read[pool] = self._in_worker(pool, "describe_data", self._instances, instances=files)
+                written = not COMPONENTS.find(request.component).features
+                self._read[pool] = self._in_worker(
+                    pool, "describe_data", self._instances, instances=files, written=written
+                )
         facts = self._facts = self._facts or self._benchmark_facts(self._read[pool].result())
         scores = {rule.id: past.scores[rule.id] for rule in past.samples if rule.id in past.scores}
         solved = any(sample.f_hf is not None for sample in (*request.parents, *past.samples))
@@ -131,13 +134,14 @@ class ContextBuilder:
         return {"failings": dict(zip((rule.id for rule in scored), texts, strict=True)), "likeness": alike}
 
     def _benchmark_facts(self, read: dict[str, Any]) -> PromptContext:
+        component = COMPONENTS.find(self._search.component)
         goal = f" to {self._solver.goal}" if self._solver.gap else ""
         cost = METRICS[self._high.cost].words
         return PromptContext(
             benchmark=self.benchmark,
             fitting=self._low.tune > 0 and self._decisions is not None,
-            low=MEASURES[self._low.measure].words,
-            high=f"minus the mean of the {cost} of solving whole instances{goal} with the rule",
+            low=component.low_fidelity if component.low else MEASURES[self._low.measure].words,
+            high=f"minus the mean of the {cost} of solving whole instances{goal} with the {component.noun}",
             **read,
         )
 
@@ -165,9 +169,15 @@ def _without_names(sample: Sample, past: Past) -> Sample:
     return sample.model_copy(update={"failure": failure})
 
 
-def describe_data(instances: list[str], decisions: str | None, measure: LowMeasure) -> dict[str, Any]:
-    """Read instances and decisions and return what they say; what `ContextBuilder` calls in a worker."""
+def describe_data(
+    instances: list[str], decisions: str | None, measure: LowMeasure, written: bool
+) -> dict[str, Any]:
+    """Read instances and decisions and return what they say; what `ContextBuilder` calls in a worker.
+
+    The first instance is `written` out for who is to know what its variables and constraints mean.
+    """
     sentences = formulation([Path(path) for path in instances])
+    sentences += written_out(Path(instances[0])) if written else ()
     if decisions is None:
         return {"instances": sentences}
     recorded = Decisions.load(Path(decisions))

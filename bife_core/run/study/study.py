@@ -313,7 +313,7 @@ def create_study(
         params = as_params({"instances": benchmark.model_dump(mode="json")})
     design, tried = given_instances(instances), given_instances(training) if training else ()
     searching = (search or open_search)(config.search)
-    if not searching.low_fidelity:
+    if not searching.reads_decisions:
         decisions = None
     elif decisions is None:
         raise ConfigError(

@@ -115,7 +115,7 @@ def parse_answer(answer: str | None, *, cut_off: bool = False, component: Compon
         if cut_off and (at_end or _CODE_START.search(text, end)):
             return Draft(failure="The answer was cut off inside the rule.")
         if not any(isinstance(node, ast.Return) and node.value for node in ast.walk(function)):
-            complaint = complaint or f"`{name}` never returns a score."
+            complaint = complaint or f"`{name}` never returns a value."
             if all(isinstance(node, ast.Pass | ast.Expr) for node in function.body):
                 continue  # the template, repeated
             break

@@ -46,11 +46,18 @@ _LINE: Final = 240  # characters a thought or a reason may have in a list
 
 @cache
 def _template(name: str, component: Component = BRANCHING) -> Template:
-    """Return a file of `prompts`; what speaks of branching has another beside it, for any other component."""
+    """Return a file of `prompts`: the component's own, or what does not speak of branching, or the one of branching."""
     folder = resources.files("bife_core.search.generators") / "prompts"
-    other = folder / f"any_{name}.md"
-    path = other if component != BRANCHING and other.is_file() else folder / f"{name}.md"
-    return Template(path.read_text(encoding="utf-8"))
+    others = () if component == BRANCHING else (f"{component.name}_{name}.md", f"any_{name}.md")
+    path = next((folder / other for other in others if (folder / other).is_file()), folder / f"{name}.md")
+    return Template(_worded(path.read_text(encoding="utf-8"), component))
+
+
+def _worded(text: str, component: Component) -> str:
+    """Return a text with the component's noun instead of the word rule."""
+    if component.noun == "rule":
+        return text
+    return text.replace("Rule", component.noun.capitalize()).replace("rule", component.noun)
 
 
 @cache
@@ -86,13 +93,13 @@ def prompt_digest(messages: tuple[Message, ...]) -> str:
     return digest_of([message.model_dump() for message in messages])[:16]
 
 
-def _parent(number: int, parent: Sample, context: PromptContext | None) -> str:
+def _parent(number: int, parent: Sample, context: PromptContext | None, component: Component) -> str:
     thought = _description(parent, context) or "Its author left no description."
     fields = {"number": number, "thought": thought, "source": code_of(parent.source or "").strip()}
     if context is None:
-        return _template("parent").substitute(fields).strip()
+        return _template("parent", component).substitute(fields).strip()
     shown = "\n\n".join(part for part in (scores(parent, context), context.executions.get(parent.id)) if part)
-    return _template("scored_parent").substitute(fields, scores=shown).strip()
+    return _template("scored_parent", component).substitute(fields, scores=shown).strip()
 
 
 def assemble(
@@ -104,7 +111,9 @@ def assemble(
     so does what says not how to `answer`. It is one user message: some servers ignore or refuse system messages.
     """
     component, facts = COMPONENTS.find(request.component), context if prompts == "informed" else None
-    shown = [_parent(number, parent, facts) for number, parent in enumerate(request.parents, start=1)]
+    shown = [
+        _parent(number, parent, facts, component) for number, parent in enumerate(request.parents, start=1)
+    ]
     hints = "\n".join(f"- {' '.join(hint.split())}" for hint in request.hints) or "- (none yet)"
     if facts is not None and facts.likeness is not None:
         shown.append(f"Rule 1 and rule 2 choose the same candidate in {facts.likeness:.0%} of the decisions.")
@@ -115,14 +124,19 @@ def assemble(
     kind = context.benchmark.replace("_", " ")
     fitting = facts is not None and facts.fitting
     operator = "m2_fitted" if fitting and request.operator == "m2" else request.operator
-    fields = {"parents": "\n\n".join(shown), "hints": hints, "standing": _standing(request, facts)}
+    fields = {
+        "parents": "\n\n".join(shown),
+        "hints": hints,
+        "standing": _worded(_standing(request, facts), component),
+    }
     task = _operator(operator, request, component).substitute(fields, count=len(request.parents))
     before, behind = ([], []) if facts is None else _facts(request, facts, component)
     # What is the same for all rules of a search comes first: providers bill such a beginning at less.
     parts = [_template("problem", component).substitute(table, benchmark=kind), *before, task, *behind]
     if answer and not isinstance(request, ReflectionRequest):
         first, sentence = ("First", "") if facts is None else (_THINKING, _SENTENCE)
-        parts.append(_template("template", component).substitute(table, first=first, sentence=sentence))
+        texts = {"first": _worded(first, component), "sentence": _worded(sentence, component)}
+        parts.append(_template("template", component).substitute(table, **texts))
     return (Message(role="user", content="\n\n".join(part.strip() for part in parts) + "\n"),)
 
 
@@ -163,7 +177,7 @@ def _facts(
     earlier = earlier_attempts(context, shown=(*request.parents, *best)) if sampled else ""
     if context.instances:
         listed = "\n".join(f"- {sentence}" for sentence in context.instances)
-        facts.append(_template("instances").substitute(instances=listed))
+        facts.append(_template("instances", component).substitute(instances=listed))
     if context.low and (request.parents or earlier or context.features):
         facts.append(_template("scores", component).substitute(low=context.low, high=context.high))
     if context.fitting and sampled:
@@ -171,11 +185,12 @@ def _facts(
     if any(context.executions.values()):
         facts.append(_template("execution", component).template)
     if context.theme:
-        behind.append(_template("theme").substitute(theme=context.theme))
+        behind.append(_template("theme", component).substitute(theme=context.theme))
     if earlier:
-        behind.append(_template("earlier").substitute(earlier=earlier))
-    stands = [] if context.tau is None else [_template("tau").substitute(tau=f"{context.tau:.3f}").strip()]
-    stands += [_parent(len(request.parents) + 1, rule, context) for rule in best]
+        behind.append(_template("earlier", component).substitute(earlier=earlier))
+    tau = _template("tau", component)
+    stands = [] if context.tau is None else [tau.substitute(tau=f"{context.tau:.3f}").strip()]
+    stands += [_parent(len(request.parents) + 1, rule, context, component) for rule in best]
     if stands:
         behind.append("\n\n".join(("# Where the search stands", *stands)))
     return facts, behind

@@ -23,7 +23,7 @@ from bife_core.solver.scip.later_rows import LaterRows
 from bife_core.solver.scip.libscip import function, scip_address, scip_errors
 from bife_core.solver.scip.row_classes import RowClasses, Rows
 from bife_core.solver.scip.settings import Parameter, as_given, is_priority, settings_in, usual_parameters
-from bife_core.solver.starts.method import AnyStart
+from bife_core.solver.starts.method import AnyStart, StartMethod
 
 FILE_NAME: Final = "configuration.set"
 """Name of the settings file of a configuration under which one of SCIP's rules branches."""
@@ -221,6 +221,11 @@ class Configuration(Method):
             no_row = f"{self.name} puts no row on demand: the model has none of {', '.join(self.on_demand)}."
             warnings.warn(no_row, stacklevel=4)
         return self.branching.attach(model, guard)
+
+
+def with_start(source: str, name: str) -> Configuration:
+    """Return SCIP's default settings with a start method in Python, which is called `name`."""
+    return Configuration(name=name, start=StartMethod(name=name, source=source))
 
 
 def is_part(name: str) -> bool:

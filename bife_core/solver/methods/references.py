@@ -9,9 +9,11 @@ import os
 import re
 import reprlib
 import stat
+import sys
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Annotated, Any, Final, TypeAlias, cast
 
 from pydantic import TypeAdapter, ValidationError
@@ -27,6 +29,7 @@ from bife_core.solver.methods.configuration import FILE_NAME, Configuration
 from bife_core.solver.methods.scorer import BaseScorer, ComponentRule, RuleMethod, Scorer, Written
 from bife_core.solver.scip.branching import Budget
 from bife_core.solver.scip.settings import Parameter, of_settings, usual_parameters
+from bife_core.solver.starts.method import STARTS
 
 AnyReference: TypeAlias = Annotated[
     str | Path | Method | CompiledRule | Callable[..., Any], "see load_method, which says what is none"
@@ -240,12 +243,21 @@ def is_json(text: str) -> bool:
 
 
 def code_of(text: str) -> str:
-    """Return the Python in the text of a method: all of it, or the field `source` of its JSON."""
-    return str(json.loads(text).get("source", text)) if is_json(text) else text
+    """Return the Python in the text of a method: all of it, the field `source` of its JSON, or its start's."""
+    if not is_json(text):
+        return text
+    data = json.loads(text)
+    start = data.get("start")
+    if isinstance(start, str) and start in STARTS:
+        return inspect.getsource(sys.modules[STARTS.find(start).__module__])
+    return str(data.get("source") or (start or {}).get("source") or text)
 
 
-def rule_of(source: str, component: Component, name: str = "rule") -> Written:
-    """Return a source as a rule of a component."""
+def rule_of(source: str, component: Component, name: str = "rule") -> Method:
+    """Return a source as a rule of a component, or as the method that the component makes of it."""
+    if component.method:
+        made: Method = resolve_name(component.method)(source, name)
+        return made
     return (RuleMethod if component == BRANCHING else ComponentRule)(name=name, source=source)
 
 

@@ -55,7 +55,7 @@ def run(source: str, facts: dict[str, Any]) -> list[Any]:
     scope: dict[str, Any] = {"__name__": "start"}
     exec(compile(source, "<start>", "exec"), scope)
     proposed = scope["start"](problem)
-    if proposed is None:
+    if proposed is None or len(proposed) == 0:
         return []
     if isinstance(proposed, Mapping) or np.ndim(proposed[0]) == 0:
         proposed = [proposed]

@@ -111,11 +111,13 @@ AnyStart = Annotated[
 class Started(Value):
     """What became of a start method: `sentence` says it, also of a failure; `cpu_s` and `wall_s` are what it took.
 
-    `objective` is that of the best whole solution, None without one. Without a start method it is `Started()`.
+    `objective` is that of the best whole solution, None without one, and `entered` counts the starts that SCIP got.
+    Without a start method it is `Started()`.
     """
 
     sentence: str = ""
     objective: float | None = None
+    entered: int = 0
     failed: bool = False
     cpu_s: float = 0.0
     wall_s: float = 0.0
@@ -129,17 +131,18 @@ def give_starts(model: pyscipopt.Model, method: StartMethod, limit_s: float) -> 
     from bife_core.solver.starts.problem import problem_of
 
     method.prepare()
-    cpu, wall, objective, failed = _cpu_s(), time.perf_counter(), None, False
+    cpu, wall, objective, entered, failed = _cpu_s(), time.perf_counter(), None, 0, False
     try:
         seed, limit_s = int(model.getParam("randomization/randomseedshift")), min(method.limit_s, limit_s)
         problem = problem_of(model, seed, limit_s, method.solutions)
-        sentence, objective = _entered(model, problem, method.propose(problem))
+        sentence, objective, entered = _entered(model, problem, method.propose(problem))
     except Exception as error:  # noqa: BLE001 - whatever it raises, the solve goes on
         failed, kind = True, "" if isinstance(error, BifeError) else f"{type(error).__name__}: "
         sentence = f"it failed: {kind}{' '.join(str(error).split())}"
     cpu_s, wall_s = _cpu_s() - cpu, time.perf_counter() - wall
     sentence = f"The start method {method.name} took {cpu_s:.2f} CPU seconds; {sentence.rstrip('.')}."
-    return Started(sentence=sentence, objective=objective, failed=failed, cpu_s=cpu_s, wall_s=wall_s)
+    times = {"cpu_s": cpu_s, "wall_s": wall_s}
+    return Started(sentence=sentence, objective=objective, entered=entered, failed=failed, **times)
 
 
 def _cpu_s() -> float:
@@ -147,8 +150,8 @@ def _cpu_s() -> float:
     return time.thread_time() + sum(resource.getrusage(resource.RUSAGE_CHILDREN)[:2])
 
 
-def _entered(model: pyscipopt.Model, problem: Problem, proposed: Any) -> tuple[str, float | None]:
-    """Give starts to the model; say what became of them, and return the best objective."""
+def _entered(model: pyscipopt.Model, problem: Problem, proposed: Any) -> tuple[str, float | None, int]:
+    """Give starts to the model; say what became of them, and return the best objective and how many SCIP got."""
     import numpy as np
 
     variables, n, objectives, entered = model.getVars(), len(problem.names), list[float](), 0
@@ -178,4 +181,4 @@ def _entered(model: pyscipopt.Model, problem: Problem, proposed: Any) -> tuple[s
     best = (min if model.getObjectiveSense() == "minimize" else max)(objectives, default=None)
     reached = "" if best is None else f", the best with an objective of {best:.10g}"
     refused = f"; {len(candidates) - entered} were infeasible" if entered < len(candidates) else ""
-    return f"SCIP got {counted(entered, 'start')}{reached}{refused}", best
+    return f"SCIP got {counted(entered, 'start')}{reached}{refused}", best, entered

@@ -1,11 +1,18 @@
 """F_LF of starts: nearer the best objective known is better."""
 
+import re
+
 import pytest
 
+from bife_core import solve
 from bife_core.instances.config import FAMILIES
 from bife_core.instances.generated import GeneratedBenchmark
-from bife_core.measure.starts import score_start
+from bife_core.measure.config import HighFidelityConfig, LowFidelityConfig
+from bife_core.measure.context import Reference, SolveContext
+from bife_core.measure.starts import score_source, score_start
+from bife_core.solver.scip.settings import SolverConfig
 from bife_core.solver.starts.method import StartMethod
+from bife_core.store import Store
 from bife_core.workers import InProcess, WorkerFailure
 
 
@@ -45,11 +52,39 @@ def start(problem):
     assert all("it was ended after 1 s" in sentence for sentence in worst.sentences)
 
 
-def test_an_instance_without_an_objective_or_closed_workers_are_no_score(placements):
-    instances, _ = placements
-    with pytest.raises(KeyError):
-        score_start(StartMethod(name="family"), instances, {}, InProcess(), 1.0)
+def test_closed_workers_are_no_score(placements):
     closed = InProcess()
     closed.close()
     with pytest.raises(WorkerFailure, match="These workers were closed"):
         score_start(StartMethod(name="family"), *placements, closed, 1.0)
+
+
+def test_a_better_start_than_any_known_has_a_negative_gap_and_one_without_a_known_objective_none(placements):
+    instances, objectives = placements
+    doubled = {instances[0].digest: 2 * objectives[instances[0].digest]}
+    better = score_start(StartMethod(name="local_search"), instances, doubled, InProcess(), 20.0)
+    assert better.gaps == pytest.approx((-0.5, 0.0))
+    assert (better.f_lf, better.entered) == (pytest.approx(1.25), 2)
+
+
+@pytest.mark.parametrize(
+    ("source", "kind", "why"),
+    [
+        (
+            "def start(problem):\n    return 1 / 0",
+            "runtime",
+            "no start on any of 2 instances: .* ZeroDivisionError",
+        ),
+        ("def start(problem):\n    return []", "runtime", "SCIP got 0 starts"),
+        ("def candidate_variable_score(variable_features): return 1.0", "signature", "not a rule method"),
+        ('{"kind": "configuration", "start": "no such"}', "syntax", "no such"),
+    ],
+)
+def test_a_source_without_a_start_is_a_failure(placements, pool, tmp_path, source, kind, why):
+    instances, objectives = placements
+    solves = [solve(each.path, "relpscost", time_limit_s=5.0, solver="default") for each in instances]
+    context = SolveContext(HighFidelityConfig(), SolverConfig(), pool, Store(tmp_path))
+    reference = Reference(results=tuple(solves), stored=objectives)
+    score = score_source(source, instances, reference, context, LowFidelityConfig(start_s=5.0))
+    assert (score.f_lf, score.kind) == (None, kind)
+    assert re.search(why, score.failure)

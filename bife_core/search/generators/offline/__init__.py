@@ -50,6 +50,7 @@ class OfflineGenerator:
 
     name = "offline"
     model = "offline grammar"
+    needs_features = True
 
     def __init__(self, config: GeneratorConfig | None = None, account: Account | None = None) -> None:
         pass  # it depends on neither
