@@ -59,7 +59,7 @@ def run(config: PipelineConfig, runtime: Runtime) -> PipelineResult:
     first_s = goes.before * config.tune.seconds
     tuned = conduct(tune, config, runtime, first_s, beside=True) if config.tune.seconds else None
     under = config if tuned is None else _under(config, tuned)
-    collected = conduct(collect, under, runtime) if open_search(config.search).low_fidelity else None
+    collected = conduct(collect, under, runtime) if open_search(config.search).reads_decisions else None
     beside = None if tuned is None else _beside(config, tuned)
     search_result = conduct(
         search, under, runtime, collected.summary if collected is not None else None, beside
