@@ -2,18 +2,20 @@
 
 import getpass
 import json
+import re
 import sqlite3
 import subprocess
 import sys
 import time
 from contextlib import closing
+from urllib.parse import parse_qs
 
 import pytest
 from mlflow import MlflowClient
 from mlflow.exceptions import MlflowException
 from prefect import flow, runtime
 
-from bife_core.run.stages.records import COLLECTION, EVALUATION, SEARCH, RecordError
+from bife_core.run.stages.records import COLLECTION, EVALUATION, EXPERIMENTS, SEARCH, RecordError
 from bife_tasks.stores import home_store
 from bife_tasks.tracking import mlflow_runs, provenance
 from bife_tasks.tracking.subscriber import Record, read_record, track_record
@@ -85,7 +87,7 @@ def test_what_a_database_cannot_hold_is_replaced_or_cut(run_id):
 
 
 def test_the_view_ranks_the_samples_of_one_search(run_id, monkeypatch):
-    mlflow_runs.save_view(run_id, "a search", 1000)
+    mlflow_runs.save_view(run_id, "a search", 1000, ended=False)
     number = mlflow_runs.experiment_id(SEARCH)
     kept = json.loads(mlflow_runs.client().get_experiment(number).tags[f"mlflow.sharedViewState.{run_id}"])
     # What MLflow's menu of saved views asks of an entry before it lists it.
@@ -98,10 +100,40 @@ def test_the_view_ranks_the_samples_of_one_search(run_id, monkeypatch):
     (found,) = mlflow_runs.find_runs(SEARCH, state["searchFilter"])
     assert found.info.run_id == child.info.run_id
     assert (state["orderByKey"], state["orderByAsc"]) == ("metrics.`f_hf`", False)
+    mlflow_runs.save_view(run_id, "a search", 1000, ended=True)
+    kept = json.loads(mlflow_runs.client().get_experiment(number).tags[f"mlflow.sharedViewState.{run_id}"])
+    assert json.loads(kept["state"]).items() >= {"orderByKey": "metrics.`rank`", "orderByAsc": True}.items()
     assert mlflow_runs.ranking_url(run_id) == f"#/experiments/{number}/runs{ML}&viewStateShareKey={run_id}"
     assert mlflow_runs.run_url(run_id, SEARCH) == f"#/experiments/{number}/runs/{run_id}{ML}"
     monkeypatch.setenv("MLFLOW_TRACKING_URI", "http://mlflow.example:5000")
     assert mlflow_runs.ranking_url(run_id).startswith("http://mlflow.example:5000/#/experiments/")
+
+
+def test_each_experiment_opens_on_its_runs_and_describes_views_that_it_has(home):
+    listed = mlflow_runs.client().search_experiments()
+    assert {each.name for each in listed} == set(EXPERIMENTS)  # not MLflow's own, which nobody uses
+    of = {each.experiment_id: each for each in listed}
+    for each in listed:
+        assert each.tags["mlflow.experimentKind"] == "custom_model_development"
+        links = re.findall(r"\[(.+?)\]\(#/experiments/(\d+)/runs\?(\S+)\)", each.tags["mlflow.note.content"])
+        assert {number for _, number, _ in links} == of.keys()
+        for name, number, query in links:
+            assert parse_qs(query)["workflowType"] == ["machine_learning"]
+            (key,) = parse_qs(query)["viewStateShareKey"]
+            view = json.loads(of[number].tags[f"mlflow.sharedViewState.{key}"])
+            assert view["name"] == name
+            wanted = json.loads(view["state"])["searchFilter"]
+            run = mlflow_runs.create_run(of[number].name, "a run", {"kind": wanted.split("'")[1]})
+            found = mlflow_runs.find_runs(of[number].name, wanted)
+            assert run.info.run_id in [one.info.run_id for one in found]
+
+
+def test_what_a_person_changed_of_an_experiment_stays(home):
+    number = mlflow_runs.experiment_id(COLLECTION)
+    about = mlflow_runs.client().get_experiment(number).tags["mlflow.note.content"]
+    mlflow_runs.client().set_experiment_tag(number, "mlflow.note.content", "ours")
+    assert mlflow_runs.client.__wrapped__().get_experiment(number).tags["mlflow.note.content"] == "ours"
+    mlflow_runs.client().set_experiment_tag(number, "mlflow.note.content", about)
 
 
 def test_an_experiment_that_another_home_creates_first_serves(key, monkeypatch):

@@ -144,8 +144,8 @@ def test_a_sample_becomes_a_child_run_with_everything_known(ended):
     measured = {"f_lf": 0.5, "f_hf": -2.0, "cost_usd": 0.25, "f_lf_seconds": 0.5, "solve_cpu_s": 3.0}
     assert measured.items() <= run.data.metrics.items()
     assert run.data.metrics["ast_nodes"] > 0
-    assert {"kind": "sample", "rule_sha": "abc", "parents": "g00-c01"}.items() <= run.data.tags.items()
-    assert artifacts(run.info.run_id) == {"rule.py", "call.json"}
+    assert {"kind": "sample", "sha": "abc", "parents": "g00-c01"}.items() <= run.data.tags.items()
+    assert artifacts(run.info.run_id) == {"rule.py"}
 
 
 def test_a_sample_took_from_the_beginning_of_its_draft_to_its_last_score(journal, folder):
@@ -171,7 +171,7 @@ def test_failures_calls_without_a_rule_and_reflections_are_children_of_their_own
     }
     assert runs["g01-c02"].data.tags["outcome"] == "no_rule"
     assert artifacts(runs["g01-c01"].info.run_id) == {"rule.py", "error.txt"}
-    assert artifacts(runs["g01-r00"].info.run_id) == {"reflection.txt", "call.json"}
+    assert artifacts(runs["g01-r00"].info.run_id) == {"reflection.txt"}
     assert runs["g01-r00"].data.metrics["prompt_tokens"] == 3
 
 
@@ -269,6 +269,16 @@ def test_an_end_has_its_files_its_numbers_and_its_status(ended):
     assert {reports.BEST_RULE, reports.COST, reports.SAMPLES} <= artifacts(run.info.run_id)
 
 
+def test_rules_of_equal_f_hf_have_ranks_at_the_end_and_the_winner_the_first(journal, folder):
+    for name, f_lf in (("g01-c00", 0.5), ("g01-c01", 0.7), ("g01-c02", 0.6)):
+        add_sample(journal, name, **GOOD | {"f_lf": f_lf})
+    add_sample(journal, "g01-c03", **BROKEN)
+    assert "rank" not in children(synced(folder))["g01-c01"].data.metrics
+    add_end(journal)
+    ranks = {name: run.data.metrics.get("rank") for name, run in children(synced(folder)).items()}
+    assert ranks == {"g01-c00": 3, "g01-c01": 1, "g01-c02": 2, "g01-c03": None}
+
+
 def test_an_end_without_a_rule_says_so(journal, folder):
     add_end(journal, best=None)
     tags = parent(synced(folder)).data.tags
@@ -286,10 +296,13 @@ def test_the_design_solves_of_rpb_and_of_each_rule_are_a_table_at_the_end(journa
     score = HighScore(f_hf=-3.0, costs=(3.0, None), results=(solve("a", "timelimit", cpu_s=6.0),))
     journals.add_solves(journal, "g01-c00", score)
     add_end(journal)
-    rows = table(synced(folder), "design_solves.json")
+    search = synced(folder)
+    for run in (parent(search), children(search)["g01-c00"]):
+        assert (run.data.metrics["rpb_f_hf"], run.data.tags["f_hf_unit"]) == (-2.0, "CPU s")
+    rows = table(search, "design_solves.json")
     known = rows[["rule", "instance", "cost", "cpu_s", "capped", "status"]].astype(object)
     assert [[None if value != value else value for value in row] for row in known.values.tolist()] == [
-        ["relpscost", "a", None, 2.0, False, "optimal"],
+        ["relpscost", "a", 2.0, 2.0, False, "optimal"],
         ["g01-c00", "a", 3.0, 6.0, True, "timelimit"],
     ]
 

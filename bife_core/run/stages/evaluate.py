@@ -213,7 +213,7 @@ def record_evaluation(
         key=folder.name.removeprefix("evaluation-"),
         name=f"{label} {summary.rule} vs {summary.baseline}",
         params=as_params(settings)
-        | {"rule": summary.rule, "rule_sha": lead.identity, "methods": " ".join(summary.methods)}
+        | {"rule": summary.rule, "methods": " ".join(summary.methods)}
         | {"test_instances": instances.content},
         metrics={
             **comparison.model_dump(include=_MEASURED),
@@ -225,7 +225,7 @@ def record_evaluation(
         tags={
             "kind": "evaluation",
             "benchmark": label,
-            "rule_sha": lead.identity,
+            "sha": lead.identity,
             "search_key": search_key,
             "metric": comparison.metric,
             "conclusion": comparison.finding,

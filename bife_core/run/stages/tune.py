@@ -250,7 +250,8 @@ def _recorded(
         name=f"{label} {name}",
         params=as_params(settings) | {"design_instances": design.content},
         metrics={"ratio": tuning.best.raced.ratio, "trials": len(tuning.trials), "solver_s": tuning.cpu_s},
-        tags={"kind": "tuning", "benchmark": label, "rule_sha": method.identity},
+        tags={"kind": "tuning", "benchmark": label, "sha": method.identity}
+        | {"settings": choices_text(tuning.best.choices)},
         note=f"{tuning.sentence} {validated}\n\n```\n{method.text}```",
         files=(file, _CALLS) if account else (file,),
         children=_trials(tuning, key),

@@ -98,8 +98,9 @@ def up(
             prefect = ("Prefect", f"{addresses['Prefect']}   start, schedule, watch and approve runs")
             shown = ("tracker", f"{tracker().name}, whose pages `bife up` does not serve")
             if "MLflow" in addresses:
-                # By itself MLflow shows its pages for language models, without the registry.
-                runs = f"{addresses['MLflow']}/#/experiments?workflowType=machine_learning"
+                from bife_tasks.tracking.mlflow_runs import searches_url
+
+                runs = searches_url(addresses["MLflow"])
                 shown = ("MLflow", f"{runs}   compare runs, samples and registered rules")
             show_facts(
                 [prefect, shown, ("logs", str(home.root / "logs")), ("stop", "Ctrl-C, or `bife down`")]

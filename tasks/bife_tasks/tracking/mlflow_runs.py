@@ -9,7 +9,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
-from urllib.parse import urlencode
 
 import mlflow
 import pandas as pd
@@ -27,14 +26,11 @@ from bife_core.run.stages.records import EXPERIMENTS, SEARCH
 from bife_core.store.home import project_home
 from bife_tasks.home import mlflow_folder
 from bife_tasks.stores import home_store
+from bife_tasks.tracking import views
 
 TRACKING_TROUBLE: Final = (MlflowException, SQLAlchemyError, OSError)
 """What a tracking server or its disk may raise."""
 
-_RANKING_COLUMNS: Final = (
-    "metrics.`f_hf` metrics.`f_lf` params.`operator` params.`generation` tags.`parents` tags.`outcome` "
-    "metrics.`ast_nodes` metrics.`solve_cpu_s` params.`llm_model`"
-)
 _DATASETS: Final = {
     "decisions": ("decisions", "training"),
     "decisions_digest": ("decisions", "recording"),
@@ -44,6 +40,7 @@ _DATASETS: Final = {
     "test_instances": ("test instances", "evaluation"),
 }
 """Params that are the hash of data, what MLflow calls these, and what a run uses them for."""
+_DEFAULT: Final = "Default"  # the experiment, 0, that MLflow makes with its database
 _BATCH: Final = 100  # params or metric points that one request takes
 _NAME, _PARAM, _TAG = 250, 6000, 8000
 """Characters that MLflow's database takes of the name of a run, a param and a tag: PostgreSQL refuses more."""
@@ -82,6 +79,11 @@ def client() -> MlflowClient:
                     # Another home with the same server, which our claim does not reach, was faster.
                     if error.error_code != "RESOURCE_ALREADY_EXISTS":
                         raise
+            there = made.search_experiments()
+            if {each.name for each in there} == {_DEFAULT, *EXPERIMENTS}:  # nobody else uses this MLflow
+                made.delete_experiment("0")
+            for change in views.first_views(there):
+                made.set_experiment_tag(*change)
     except TRACKING_TROUBLE as error:
         raise TrackingError(
             f"MLflow's store at {tracking_uri()} cannot be used ({first_line(error)}); "
@@ -146,7 +148,7 @@ def children(parent: str, experiment: str = SEARCH) -> list[Run]:
 
 def create_run(experiment: str, name: str, tags: Mapping[str, str], start_ms: int | None = None) -> Run:
     """Make a run, left running; it began now unless `start_ms` says otherwise."""
-    fitting = {key: fits(value, _TAG) for key, value in tags.items()}
+    fitting = {key: fits(value, _TAG) for key, value in tags.items() if value}
     return client().create_run(experiment_id(experiment), start_ms, fitting, fits(name, _NAME))
 
 
@@ -162,12 +164,12 @@ def log(
     params: Mapping[str, Any] | None = None,
     tags: Mapping[str, str] | None = None,
 ) -> None:
-    """Log in as few requests as MLflow allows; it ignores a metric point that it has, and an equal param."""
+    """Log what is not empty in as few requests as MLflow allows; it ignores a point that it has, and an equal param."""
     pairs = [
         Param(re.sub(r"[^\w./ :-]", "_", name)[:_NAME], fits(value, _PARAM))
         for name, value in (params or {}).items()
     ]
-    labels = [RunTag(name, fits(value, _TAG)) for name, value in (tags or {}).items()]
+    labels = [RunTag(name, fits(value, _TAG)) for name, value in (tags or {}).items() if value]
     for start in range(0, max(len(pairs), len(metrics), 1), _BATCH):
         part = slice(start, start + _BATCH)
         client().log_batch(run_id, metrics[part], pairs[part], labels if start == 0 else ())
@@ -215,23 +217,10 @@ def run_url(run_id: str, experiment: str) -> str:
     return page(f"experiments/{experiment_id(experiment)}/runs/{run_id}") if run_id else ""
 
 
-def save_view(parent: str, name: str, time_ms: int) -> None:
-    """Save the view that `ranking_url` opens: the samples of the run `parent`, named `name`, that began then."""
-    state = {
-        "searchFilter": f"tags.kind = 'sample' and tags.`{MLFLOW_PARENT_RUN_ID}` = '{parent}'",
-        "orderByKey": "metrics.`f_hf`",
-        "orderByAsc": False,
-        "selectedColumns": _RANKING_COLUMNS.split(),
-        "startTime": "ALL",
-        "lifecycleFilter": "Active",
-        "datasetsFilter": [],
-        "modelVersionFilter": "All Runs",
-    }
-    # Searches may have equal names: the beginning of the run's id distinguishes them.
-    title = f"{name} ({parent[:8]}): rules, best first"
-    # The envelope in which MLflow keeps views since 3.17; one without it opens by its link and is not listed.
-    text = json.dumps({"name": title, "createdAt": time_ms, "state": json.dumps(state)})
-    client().set_experiment_tag(experiment_id(SEARCH), f"mlflow.sharedViewState.{parent}", text)
+def save_view(parent: str, name: str, time_ms: int, *, ended: bool) -> None:
+    """Save the view that `ranking_url` opens; see `samples_view`."""
+    tag, text = views.samples_view(parent, name, time_ms, ended=ended)
+    client().set_experiment_tag(experiment_id(SEARCH), tag, text)
 
 
 def ranking_url(parent: str) -> str:
@@ -239,12 +228,17 @@ def ranking_url(parent: str) -> str:
     return page(f"experiments/{experiment_id(SEARCH)}/runs", viewStateShareKey=parent) if parent else ""
 
 
+def searches_url(address: str) -> str:
+    """Return the page of all searches of the MLflow at an address, from which its description leads to the rest."""
+    return f"{address.rstrip('/')}/{views.view_place(experiment_id(SEARCH))}"
+
+
 def page(path: str, address: str | None = None, **query: str) -> str:
     """Return the address of one of MLflow's pages, or what follows that of its pages where MLflow is a database."""
     # Runs of `bife up` write to the database directly, which is faster, while a server shows it.
     uri = address or os.environ.get("BIFE_MLFLOW_UI") or tracking_uri()
     base = f"{uri.rstrip('/')}/" if uri.startswith(("http://", "https://")) else ""
-    return f"{base}#/{path}?{urlencode({'workflowType': 'machine_learning', **query})}"
+    return base + views.place(path, **query)
 
 
 def first_line(error: BaseException) -> str:

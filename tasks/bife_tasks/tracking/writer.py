@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from statistics import fmean
 from typing import Any, Final
 
 from mlflow.entities import Metric, Run
 from mlflow.utils.mlflow_tags import MLFLOW_PARENT_RUN_ID, MLFLOW_RUN_NOTE
 
 from bife_core.language.rules import complexity
+from bife_core.measure.config import HighFidelityConfig
+from bife_core.measure.context import cost_of
+from bife_core.measure.evaluation.metrics import METRICS
 from bife_core.measure.high import HighScore
 from bife_core.run.stages.records import EVALUATION, SEARCH, Record
 from bife_core.run.study import files as reports, journal
@@ -19,6 +22,7 @@ from bife_core.run.study.archive import descent
 from bife_core.search import Draft, ReflectionRequest, Sample, SolveRequest, WrittenRequest
 from bife_core.search.answers import Answered
 from bife_core.search.generators.account import Account, Call, Spending
+from bife_core.search.population import ranked
 from bife_core.search.types import Entry
 from bife_core.solver.methods.base import RPB
 from bife_core.solver.methods.references import method_of
@@ -78,8 +82,9 @@ def write_search(events: Sequence[tuple[Entry, int]], seen: int, seen_run: str) 
         mlflow_runs.log(run_id, params=opened.params)
         _delete_orphans(opened.key, run_id)
         mlflow_runs.log_datasets(run_id, opened.tags.get("benchmark", ""), opened.params)
-    mlflow_runs.save_view(run_id, opened.name, _ms(opened))
-    search = _Search(opened.key, Account(home_store(), opened.key).calls())
+    ended = isinstance(events[-1][0], journal.Ended)
+    mlflow_runs.save_view(run_id, opened.name, _ms(opened), ended=ended)
+    search = _Search(opened, Account(home_store(), opened.key).calls())
     for entry, seq in events:
         search.read(entry)
         if seq <= seen and run_id == seen_run:
@@ -92,7 +97,12 @@ def write_search(events: Sequence[tuple[Entry, int]], seen: int, seen_run: str) 
     written = {child.data.tags.get("sample_id", ""): child for child in mlflow_runs.children(run_id)}
     for name in sorted(search.news.children):
         tags = {"sample_id": name, "search_key": opened.key, MLFLOW_PARENT_RUN_ID: run_id}
-        _write_child(search.children[name], tags, written.get(name))
+        written[name] = _write_child(search.children[name], tags, written.get(name))
+    if ended:
+        solved = (sample for sample in ranked(search.samples.values()) if sample.f_hf is not None)
+        for rank, sample in enumerate(solved, start=1):
+            place = mlflow_runs.points({"rank": rank}, now_ms)
+            mlflow_runs.log(written[sample.id].info.run_id, metrics=place)
     _write_parent(search, run_id, project_home().runs / opened.key, now_ms)
     store_traces(opened.key, traced, run_id, run_id)
     return run_id
@@ -108,9 +118,9 @@ def _delete_orphans(key: str, run_id: str) -> None:
         delete_traces(former)
 
 
-def _write_child(child: _Child, tags: dict[str, str], run: Run | None) -> None:
+def _write_child(child: _Child, tags: dict[str, str], run: Run | None) -> Run:
     if run is not None and run.info.status in _ENDED:
-        return
+        return run
     if run is None:
         began_ms = child.start_ms or child.end_ms or None
         run = mlflow_runs.create_run(SEARCH, tags["sample_id"], tags | child.tags, began_ms)
@@ -119,6 +129,7 @@ def _write_child(child: _Child, tags: dict[str, str], run: Run | None) -> None:
     mlflow_runs.log_texts(run_id, child.texts)
     if child.status != "RUNNING":
         mlflow_runs.client().set_terminated(run_id, child.status, child.end_ms)
+    return run
 
 
 def _write_parent(search: _Search, run_id: str, folder: Path, time_ms: int) -> None:
@@ -146,13 +157,15 @@ def _write_parent(search: _Search, run_id: str, folder: Path, time_ms: int) -> N
 class _Search:
     """What the events of a search say, with what is new of it, and its `calls` to a model API."""
 
-    key: str
+    opened: journal.Opened
     calls: list[Call]
     drafted: set[str] = field(default_factory=set)
     provenance: dict[str, str] = field(default_factory=dict)
     children: dict[str, _Child] = field(default_factory=dict)
     samples: journal.Samples = field(default_factory=journal.Samples)
     solves: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+    rpb_f_hf: float | None = None
+    unit: str = ""
     generation: int = 0
     spending: Spending = field(default_factory=Spending)
     news: _News = field(default_factory=_News)
@@ -180,7 +193,7 @@ class _Search:
             case Answered():
                 self._answered(entry)
             case journal.Referred():
-                self.solves[RPB] = [_row(RPB, result, None) for result in entry.reference.results if result]
+                self._referred(entry)
             case journal.Settled():
                 for sample in settled:
                     self._add_sample(sample, entry)
@@ -201,6 +214,18 @@ class _Search:
             if paid != self.spending:
                 self.spending = paid
                 news.metrics += mlflow_runs.points(paid.model_dump(), _ms(entry), self.generation)
+
+    def _referred(self, entry: journal.Referred) -> None:
+        reference, params = entry.reference, self.opened.params
+        high = {name: params.get(f"high.{name}") for name in ("cost", "time_limit_s")}
+        config = HighFidelityConfig.model_validate({key: value for key, value in high.items() if value})
+        results = [result for result in reference.results if result]
+        costs = [cost_of(result, config, reference.objectives) for result in results]
+        self.solves[RPB] = [_row(RPB, *each) for each in zip(results, costs, strict=True)]
+        self.rpb_f_hf = -fmean(costs) if costs else None
+        self.unit = METRICS[config.cost].unit or METRICS[config.cost].words
+        self.news.metrics += mlflow_runs.points({"rpb_f_hf": self.rpb_f_hf}, _ms(entry))
+        self.news.tags |= {"f_hf_unit": self.unit}
 
     def _answered(self, entry: Answered) -> None:
         request, draft, low = entry.request, entry.draft, entry.low
@@ -228,8 +253,6 @@ class _Search:
             spent, seconds = Spending.of(calls), sum(call.seconds for call in calls)
             totals = spent.model_dump(exclude={"answered", "unknown", "estimated"})
             child.measure(entry, totals | {"call_seconds": seconds})
-            shown = [call.model_dump(mode="json", exclude={"response"}) for call in calls]
-            child.texts |= {"call.json": json.dumps(shown, indent=2)}
         child.tags |= {"kind": "sample" if draft.source else "call"}
         if isinstance(request, ReflectionRequest):
             child.tags |= {"kind": "reflection"}
@@ -240,6 +263,8 @@ class _Search:
         child = self._child(name)
         values = {"f_hf": score.f_hf, "solve_cpu_s": score.seconds, "raw_f_hf": score.raw_f_hf}
         values |= {"load_factor": score.load_factor, "instances_solved": len(score.results)}
+        values |= {"rpb_f_hf": self.rpb_f_hf}
+        child.tags |= {"f_hf_unit": self.unit}
         child.measure(entry, values)
         child.end_ms = _ms(entry)
         costs: list[float | None] = [cost for cost in score.costs if cost is not None]
@@ -253,7 +278,7 @@ class _Search:
         child.params |= {} if sample.niche is None else {"niche": sample.niche}
         child.tags |= {
             "kind": "sample" if sample.source else "call",
-            "rule_sha": sample.sha or "",
+            "sha": sample.sha or "",
             "parents": " ".join(sample.parents),
             "outcome": outcome(sample),
             MLFLOW_RUN_NOTE: reports.abstract(sample),
@@ -278,7 +303,7 @@ class _Search:
             about = f"{reports.abstract(best)}\n\nAll samples, best first: samples.json"
         about = f"{entry.ended_by}\n\n{about}" if entry.ended_by is not None else about
         evaluations = f"experiments/{mlflow_runs.experiment_id(EVALUATION)}/runs"
-        found_by = mlflow_runs.page(evaluations, searchFilter=f"tags.search_key = '{self.key}'")
+        found_by = mlflow_runs.page(evaluations, searchFilter=f"tags.search_key = '{self.opened.key}'")
         about += f"\n\n[Evaluations of its rules]({found_by})"
         news.tags |= {"ended_by": entry.ended_by or "search.samples", MLFLOW_RUN_NOTE: about}
         news.metrics += mlflow_runs.points(values, _ms(entry))
@@ -309,6 +334,9 @@ def write_record(folder: Path, record: Record) -> str:
         for artifact, rows in record.tables.items():
             mlflow_runs.log_table(run_id, rows, artifact)
         mlflow_runs.log_files(run_id, [folder / name for name in record.files])
+        if search and "conclusion" in tags:
+            ratio = mlflow_runs.points({"ratio": record.metrics.get("ratio")}, time_ms)
+            mlflow_runs.log(search, metrics=ratio, tags={"conclusion": tags["conclusion"]})
         if record.calls:
             store_traces(record.calls, Account(home_store(), record.calls).calls(), run_id, record.calls)
         mlflow_runs.client().set_terminated(run_id, "FINISHED", time_ms)
