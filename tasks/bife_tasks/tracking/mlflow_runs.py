@@ -79,10 +79,10 @@ def client() -> MlflowClient:
                     # Another home with the same server, which our claim does not reach, was faster.
                     if error.error_code != "RESOURCE_ALREADY_EXISTS":
                         raise
-            there = made.search_experiments()
-            if {each.name for each in there} == {_DEFAULT, *EXPERIMENTS}:  # nobody else uses this MLflow
+            experiments = made.search_experiments()
+            if {each.name for each in experiments} == {_DEFAULT, *EXPERIMENTS}:  # nobody else uses this MLflow
                 made.delete_experiment("0")
-            for change in views.first_views(there):
+            for change in views.first_views(experiments):
                 made.set_experiment_tag(*change)
     except TRACKING_TROUBLE as error:
         raise TrackingError(
