@@ -30,6 +30,7 @@ _UNRECORDED: Final = "; to let this one be champion, take the other out of use (
 MOST_IN_CARD: Final = 3800
 """Characters of a card: databases of registries take 5,000, with the links that follow."""
 
+_UNNUMBERED: Final = "VERSION"  # in a card, the number of the version until it has one
 _LANGUAGES: Final = {"rule": "python", "configuration": "ini"}
 _SENTENCE: Final = 600  # characters of a sentence of it; the evidence has all
 
@@ -228,7 +229,9 @@ class RegisteredRule(Value):
 def model_card(name: str, method: Method, evidence: Evidence) -> str:
     """Return the description of a version: how good it is, what it is, how it is used, and where it holds."""
     language = _LANGUAGES.get(method.kind, "json")
-    head = f"## {_headline(evidence)}\n\n{fits(_measured(evidence), _SENTENCE)}\n\n```{language}\n"
+    budget = getattr(method, "budget", None)
+    limited = f"RPB has a budget of {budget} before the rule branches.\n\n" if budget else ""
+    head = f"## {_headline(evidence)}\n\n{fits(_measured(evidence), _SENTENCE)}\n\n{limited}```{language}\n"
     where = "\n".join(f"- {fits(fact, _SENTENCE)}" for fact in _where(evidence) if fact)
     text, end = storable(method.shown.rstrip()), "\n```\n"
     foot = f"{_use(name)}\n\n### Where it holds\n\n{where}"
@@ -239,28 +242,36 @@ def model_card(name: str, method: Method, evidence: Evidence) -> str:
 
 def _headline(rule: Evidence) -> str:
     against = "RPB" if rule.baseline == RPB else fits(rule.baseline, 80)
-    return rule.incomparable or f"{rule.ratio:.3f} of {against}'s {METRICS[rule.metric].words}"
+    judged = finding(rule.ci_low, rule.ci_high, rule.p_value, rule.confidence)
+    surely = ", not significant" if judged == "undecided" else ""
+    return rule.incomparable or f"{rule.ratio:.3f} of {against}'s {METRICS[rule.metric].words}{surely}"
 
 
 def _measured(rule: Evidence) -> str:
     better = "faster" if rule.metric == "time" else "better"
     tested = f"{counted(rule.instances, 'held-out instance', rule.groups)} of {fits(rule.benchmark, 120)}"
+    size = f", size {rule.size}" if rule.size else ""
     worst = f" The worst, {rule.worst_instance}, takes {rule.worst:.3f}." if rule.worst_instance else ""
     return (
         f"{interval_text(rule.ci_low, rule.ci_high, confidence=rule.confidence)}, {p_text(rule.p_value)}; below 1 "
-        f"is {better}. Measured on {tested}, size {rule.size}, {counted(rule.seeds, 'seed')} each, under "
+        f"is {better}. Measured on {tested}{size}, {counted(rule.seeds, 'seed')} each, under "
         f"{rule.solver or 'settings that were not recorded'}. {rule.proofs} of {rule.solves} solves end with a proof, "
         f"of the baseline's {rule.baseline_proofs}.{worst}"
     )
 
 
 def _use(name: str) -> str:
-    reference = f"models:/{name}@{CHAMPION}"
+    reference = f"models:/{name}/{_UNNUMBERED}"
     return (
         f"\n### Use it\n\n```python\nbife_core.attach(model, {reference!r})  # a model of PySCIPOpt\n```\n"
         f"```sh\nbife solve MODEL.mps --rule {reference}\nbife export {reference}  # for SCIP without Python\n```\n"
-        "Until it is champion: `models:/NAME/VERSION`."
+        f"`models:/{name}@{CHAMPION}` is the version in use, whichever that is."
     )
+
+
+def numbered(card: str, name: str, number: int) -> str:
+    """Return the card of a version of `name` with the number that it has been given."""
+    return card.replace(f"models:/{name}/{_UNNUMBERED}", f"models:/{name}/{number}")
 
 
 def _where(rule: Evidence) -> list[str]:
@@ -271,6 +282,7 @@ def _where(rule: Evidence) -> list[str]:
     scores = (("F_LF", rule.f_lf), ("F_HF", rule.f_hf))
     scored = "".join(f", {score} {value:.4g}" for score, value in scores if value is not None)
     return [
+        f"SCIP's settings: {rule.solver_params}." if rule.solver_params not in ("", "{}") else "",
         "Other instances, settings and versions of SCIP were not tried; `bife evaluate` measures it on yours.",
         f"Slower on {rule.slower} of {rule.groups}; on at most {rule.slower_share:.0%} of such instances.",
         f"CPU time: {time:.3f} of the baseline's." if time is not None else "",

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager
 
 from bife_core.registry.base import Registry
-from bife_core.registry.evidence import REPLACED, Evidence, RegisteredRule, refusal
+from bife_core.registry.evidence import REPLACED, Evidence, RegisteredRule, numbered, refusal
 from bife_core.solver.methods.base import Method
 from bife_core.solver.methods.references import method_of
 from bife_core.store import Store
@@ -75,7 +75,7 @@ class LocalRegistry(Registry):
                         located = other.located(rule.evidence)
                         tags = rule.tags | located.model_dump(include={"evaluation_run", "search_run"})
                         tags.pop(REPLACED, None)
-                        number = other.create(name, method_of(version.text), located, tags, rule.card)
+                        number = other.create(name, method_of(version.text), located, tags, version.card)
                         numbers[str(rule.version)], copied = number, copied + 1
                 for rule in map(_rule, stored):
                     copy = other.find(name, numbers.get(str(rule.version), 0))
@@ -100,5 +100,5 @@ def _rule(stored: StoredVersion) -> RegisteredRule:
         version=stored.number,
         aliases=tuple(sorted(stored.aliases)),
         tags=stored.tags,
-        card=stored.card,
+        card=numbered(stored.card, stored.name, stored.number),
     )

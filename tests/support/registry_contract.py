@@ -5,7 +5,7 @@ import pytest
 from bife_core.base.errors import RuleError
 from bife_core.registry.base import GATE, PromotionError
 from bife_core.registry.evidence import CHALLENGER, CHAMPION
-from bife_core.solver.methods.references import method_of
+from bife_core.solver.methods.references import method_of, with_budget
 from tests.support.registered import beside, evidence, source
 
 UNPROVEN = {"ratio": 1.1, "ci_low": 0.9, "ci_high": 1.3, "p_value": 0.4}
@@ -132,6 +132,18 @@ class Deciding(Keeping):
         assert self.challenge(registry, name, 4, **beside(0)).aliases == (CHALLENGER,)
         assert self.challenge(registry, name, 5).aliases == ()
 
+    def test_a_card_works_as_it_stands_and_claims_no_more_than_was_measured(self, registry, name):
+        self.challenge(registry, name, 0)
+        method = with_budget(method_of(source(1)), 0.7)
+        known = evidence(1, evaluation_run=self.run(), sha=method.identity, size="", **UNPROVEN)
+        for _ in range(2):  # the second time the version and its card are there
+            second = registry.register(name, method.text, known)
+            assert second.card.startswith("## 1.100 of RPB's CPU time, not significant\n")
+            assert f"bife_core.attach(model, 'models:/{name}/2')" in second.card
+            assert f"bife export models:/{name}/2 " in second.card
+            assert "RPB has a budget of 0.7 before the rule branches." in second.card
+            assert "size" not in second.card.partition("```")[0]
+
     def test_judged_by_another_metric_it_is_another_entry(self, registry, name):
         integral = {"metric": "primal_dual_integral", "by_gate": True}
         first = self.challenge(registry, name, 0, time_ratio=0.987654, **integral)
@@ -141,7 +153,7 @@ class Deciding(Keeping):
         )
         assert "CPU time: 0.988 of the baseline's" in first.card
         assert "under SCIP default settings" in first.card
-        assert f"--rule models:/{name}@champion" in first.card
+        assert f"--rule models:/{name}/1" in first.card
         assert source(0).rstrip() in first.card
         assert self.challenge(registry, name, 1, by_gate=True, ratio=0.5, **beside(0)).aliases == (
             CHALLENGER,

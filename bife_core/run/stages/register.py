@@ -83,7 +83,7 @@ def evidence(config: PipelineConfig, runtime: Runtime, evaluated: EvaluationResu
         **{f"champion_{name}": value for name, value in champion_facts.items()},
         sha=evaluated.method.identity,
         benchmark=config.instances.label,
-        size=config.instances.size,
+        size="" if config.instances.folder else config.instances.size,  # of a family alone
         p_value=lead.p_adjusted,
         time_ratio=summary.by("time").ratio,
         baseline=summary.baseline,

@@ -21,7 +21,7 @@ from bife_core.base.wording import fits
 from bife_core.language.components import BRANCHING
 from bife_core.registry.base import Registry
 from bife_core.registry.choosing import PREFIX
-from bife_core.registry.evidence import MOST_IN_CARD, Evidence, RegisteredRule
+from bife_core.registry.evidence import MOST_IN_CARD, Evidence, RegisteredRule, numbered
 from bife_core.registry.local import LocalRegistry
 from bife_core.run.stages.evaluation_files import PAGE
 from bife_core.run.stages.records import EVALUATION, SEARCH
@@ -134,7 +134,9 @@ class MlflowRegistry(Registry):
             made = client.create_model_version(
                 name, info.model_uri, run_id, shown, description=card, model_id=info.model_id
             )
-            return int(made.version)
+            number = int(made.version)
+            client.update_model_version(name, str(number), numbered(card, name, number))
+            return number
 
     def update(
         self, name: str, number: int, tags: Mapping[str, str], *, without: Iterable[str] = (), card: str = ""
@@ -147,7 +149,7 @@ class MlflowRegistry(Registry):
             for key, value in _split(tags, source).items():
                 client.set_model_version_tag(name, str(number), key, value)
             if card:
-                client.update_model_version(name, str(number), card + _links(tags))
+                client.update_model_version(name, str(number), numbered(card, name, number) + _links(tags))
 
     def set_alias(self, name: str, alias: str, number: int | None) -> None:
         """Give an alias to one version of a name, or to none."""
@@ -207,14 +209,14 @@ def _links(tags: Mapping[str, str]) -> str:
         return ""
     others = f"experiments/{mlflow_runs.experiment_id(EVALUATION)}/runs"
     pages = {
-        "evaluation": mlflow_runs.run_url(run, EVALUATION),
         "report": mlflow_runs.run_url(f"{run}/artifacts/{PAGE}", EVALUATION),
-        "data": mlflow_runs.page(others, searchFilter=f"dataset.digest = '{tags['test_digest']}'"),
+        "evaluation": mlflow_runs.run_url(run, EVALUATION),
         "search": mlflow_runs.run_url(tags["search_run"], SEARCH),
+        "data": mlflow_runs.page(others, searchFilter=f"dataset.digest = '{tags['test_digest']}'"),
     }
     costs = f"\n\n![Costs beside the baseline's](get-artifact?path=costs.png&run_uuid={run})"  # of MLflow's server
     links = ", ".join(f"[{name}]({url})" for name, url in pages.items() if url)
-    return costs + fits(f"\n\nIn MLflow: {links}", 600)
+    return f"{costs}\n\nIn MLflow: {links}"
 
 
 def _rule(version: ModelVersion, aliases: Iterable[str], *, with_evidence: bool = True) -> RegisteredRule:
