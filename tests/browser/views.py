@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from bife_flows.reporting.artifacts import OVERVIEW
 from bife_tasks.tracking.mlflow_runs import page
+from bife_tasks.tracking.views import view_place
 from tests.browser.showing import CHALLENGED, Shown
 
 if TYPE_CHECKING:
@@ -66,6 +67,11 @@ def _ranking(shown):
     """The saved view of the search by the grammar, as runs link to it."""
     number, run = shown.experiment("search"), shown.search_run("offline")
     return page(f"experiments/{number}/runs", shown.up.mlflow, viewStateShareKey=run)
+
+
+def _first(stage):
+    """The view of all runs of a stage that the descriptions of MLflow's experiments lead to."""
+    return lambda shown: f"{shown.up.mlflow}/{view_place(shown.experiment(stage))}"
 
 
 def _report(shown):
@@ -186,6 +192,15 @@ VIEWS = (
             "Kept in the registry beside the rule.",
         ),
         resume,
+    ),
+    *(
+        View(f"mlflow-first-{stage}", _first(stage), texts, pictured=False)
+        for stage, texts in {
+            "search": ("Searches for branching rules", "best_f_hf", "rpb_f_hf", "conclusion", "nodes"),
+            "evaluation": ("Comparisons with a baseline", "ratio_low", "p_value", "conclusion"),
+            "tuning": ("Tunings of SCIP's settings", "Tunings, newest first"),
+            "collection": ("Decisions of strong branching", "decisions", "candidates"),
+        }.items()
     ),
     View("mlflow-samples", _ranking, ("f_hf", "operator", "generation", "g00-c01", "24 matching runs")),
     View("mlflow-search", _search("/model-metrics"), ("best_f_hf", "best_f_lf", "Model metrics")),

@@ -181,19 +181,23 @@ def test_calls_and_their_search_lead_to_the_prompts_in_use(journal, folder):
     ]
     add_sample(journal, f_lf=0.5, attempts=tried)
     search, client = synced(folder), mlflow_runs.client()
-    (prompt,) = client.search_prompt_versions(PROMPTS)
+    name = f"{PROMPTS}m1"
+    (prompt,) = client.search_prompt_versions(name)
     assert "{{features}}" in prompt.template
-    assert json.loads(parent(search).data.tags["mlflow.linkedPrompts"])[0]["name"] == PROMPTS
+    assert prompt.template.startswith("# m1.md")
+    assert "# m2.md" not in prompt.template
+    assert prompt.commit_message.startswith("Prompt of operator m1 in BiFE ")
+    assert json.loads(parent(search).data.tags["mlflow.linkedPrompts"])[0]["name"] == name
     found = client.search_traces(
         locations=[mlflow_runs.experiment_id(SEARCH)],
         run_id=search.run_id,
-        filter_string=f"prompt = '{PROMPTS}/{prompt.version}'",
+        filter_string=f"prompt = '{name}/{prompt.version}'",
     )
     assert [trace.info.tags["bife.call"] for trace in found] == ["g01-c00.1"]
     traces_of._prompts.cache_clear()
     home_store().set_cursor(subscriber(), folder.name, 0)
     synced(folder)
-    assert len(client.search_prompt_versions(PROMPTS)) == 1
+    assert len(client.search_prompt_versions(name)) == 1
 
 
 def test_every_attempt_is_a_trace_tied_to_the_parent_run(ended):
@@ -208,6 +212,21 @@ def test_every_attempt_is_a_trace_tied_to_the_parent_run(ended):
     assert (span.inputs["operator"], span.inputs["generation"]) == ("m1", 1)
     assert span.outputs == "a rule"
     assert span.name == "g01-c00.2: m1 in generation 1"
+
+
+def test_a_rule_leads_to_its_own_call_which_says_what_became_of_the_answer(ended):
+    found = {trace.info.tags["bife.call"]: trace.info for trace in traces(ended.search)}
+    for name, call, what in (("g01-c00", "g01-c00.2", "solved"), ("g01-c02", "g01-c02.1", "no_rule")):
+        note = children(ended.search)[name].data.tags["mlflow.note.content"]
+        query = parse_qs(re.search(r"\[The call that wrote it\]\(\S+\?(\S+)\)", note)[1])
+        assert query["selectedEvaluationId"] == [found[call].trace_id]
+        assert found[call].tags["outcome"] == what
+
+
+def test_an_answer_after_which_the_model_was_asked_again_was_refused(journal, folder):
+    add_draft(journal, attempts=[journals.attempt(answer="no"), journals.attempt(answer="a rule")])
+    kept = {trace.info.tags["bife.call"]: trace.info.tags.get("outcome") for trace in traces(synced(folder))}
+    assert kept == {"g01-c00.1": "refused", "g01-c00.2": None}
 
 
 def test_a_call_that_was_repaired_is_traced_with_what_it_was_asked(journal, folder):

@@ -15,12 +15,21 @@ from mlflow.tracing.provider import safe_set_span_in_context
 from bife_core.base.wording import counted, storable
 from bife_core.run.stages.records import SEARCH
 from bife_core.search.generators.account import Call
-from bife_core.search.generators.prompting import feature_description, prompt_files, prompt_version
+from bife_core.search.generators.prompting import (
+    OPERATORS,
+    feature_description,
+    prompt_files,
+    prompt_version,
+)
+from bife_core.solver.machine import this_machine
 from bife_tasks.stores import home_store, observer
 from bife_tasks.tracking.mlflow_runs import client, experiment_id
 
-PROMPTS: Final = "bife.prompts"
-"""What the texts that prompts are made of are called in MLflow's prompt registry."""
+PROMPTS: Final = "bife."
+"""Beginning of the names of prompts in MLflow's registry; the operator follows, or `_SHARED` if it has no file."""
+
+_SHARED: Final = "prompts"
+_VERSION: Final = "prompt_version"  # tag of a prompt: `bife_core.search.generators.prompting.prompt_version`
 
 _SOURCE_RUN: Final = "mlflow.sourceRun"  # by which MLflow searches for the traces of a run
 _TAG: Final = "mlflow.traceTag."
@@ -30,8 +39,10 @@ _AT_ONCE: Final = 100  # traces that one request deletes
 _INTERRUPTED: Final = "The process ended before the answer came; whether it was billed is not known."
 
 
-def store_traces(study: str, calls: Sequence[Call], run_id: str, owner: str) -> None:
+def store_traces(study: str, calls: Sequence[Call], run_id: str, owner: str) -> dict[str, str]:
     """Store the calls that have no trace, tied to a run; the observer learns of those MLflow did not take.
+
+    Returns the trace of the last call for each key.
 
     The `owner` is the run, or an account whose calls several runs share, of which the first has the traces.
     """
@@ -43,27 +54,41 @@ def store_traces(study: str, calls: Sequence[Call], run_id: str, owner: str) -> 
             for name, trace in _stored(owner, generation).items():
                 linked += [(left.pop(name), trace)] if name in left else []
         for name, call in left.items() if tried < _TRIES else ():
-            _store(name, call, run_id, owner)
+            again = any(call.key == other.key and call.number < other.number for other in calls)
+            _store(name, call, run_id, owner, refused=again and call.status == "ok")
+    linked.sort(key=lambda each: each[0].number)
     for call, trace in linked:
-        if prompts := _prompts(call.prompt_version):
+        if prompts := _prompts(call.prompt_version, call.operator):
             client().link_prompt_versions_to_trace(prompts, trace)
             client().link_prompt_version_to_run(run_id, prompts[0])
     if left:
         names = f"{counted(len(left), 'call')} of {study} ({', '.join(sorted(left)[:10])})"
         observer().note(f"MLflow did not take the traces of {names}; {home_store().name} has them.")
+    return {call.key: trace for call, trace in linked}
 
 
 @cache
-def _prompts(version: str) -> list[PromptVersion]:
-    """Return the texts of prompts of a version in MLflow, made where it lacks them; nothing if they are not ours."""
+def _prompts(version: str, operator: str) -> list[PromptVersion]:
+    """Return an operator's prompt of a version in MLflow, made where it lacks it; nothing if it is not ours."""
     if version != prompt_version():
         return []
-    with home_store().claim(PROMPTS):
-        stored = client().search_prompt_versions(PROMPTS) if client().get_prompt(PROMPTS) else []
-        equal = [prompt for prompt in stored if prompt.commit_message == version]
-        texts = "\n".join(f"# {name}\n\n{text}" for name, text in prompt_files().items())
+    files = prompt_files()
+    own = {
+        name: text for name, text in files.items() if name.partition(".")[0] in (operator, f"any_{operator}")
+    }
+    of_others = {f"{prefix}{other}.md" for other in OPERATORS for prefix in ("", "any_")} if own else set()
+    parts = own | {name: text for name, text in files.items() if name not in of_others}
+    name, what = (PROMPTS + operator, f"operator {operator}") if own else (PROMPTS + _SHARED, "all operators")
+    with home_store().claim(name):
+        stored = client().search_prompt_versions(name) if client().get_prompt(name) else []
+        equal = [prompt for prompt in stored if prompt.tags.get(_VERSION) == version]
+        texts = "\n".join(f"# {part}\n\n{text}" for part, text in parts.items())
         variables = re.sub(r"\$(\w+)", r"{{\1}}", f"{texts}\n# Features\n\n{feature_description()}\n")
-        return equal or [client().register_prompt(PROMPTS, variables, commit_message=version)]
+        message = (
+            f"Prompt of {what} in BiFE {this_machine().versions['bife']}: its own text, then what all share"
+        )
+        tags = {_VERSION: version}
+        return equal or [client().register_prompt(name, variables, commit_message=message, tags=tags)]
 
 
 def delete_traces(run_id: str) -> None:
@@ -92,10 +117,10 @@ def _stored(owner: str, generation: int) -> dict[str, str]:
     }
 
 
-def _store(name: str, call: Call, run_id: str, owner: str) -> None:
+def _store(name: str, call: Call, run_id: str, owner: str, *, refused: bool) -> None:
     began_ns = int(call.started_unix_s * 1e9)
     purpose = {"operator": call.operator or call.kind, "generation": call.generation}
-    tags = {"bife.call": name, "bife.run": owner}
+    tags = {"bife.call": name, "bife.run": owner} | ({"outcome": "refused"} if refused else {})
     tags |= {key: str(value) for key, value in purpose.items()}
     attributes: dict[str, Any] = {_TAG + key: value for key, value in tags.items()} | {
         "mlflow.llm.model": call.model,

@@ -94,6 +94,9 @@ def write_search(events: Sequence[tuple[Entry, int]], seen: int, seen_run: str) 
         search.abandon_open(now_ms)
         # Calls whose answer was not read; those without an operator were made for no request of a search.
         traced += [call for call in search.calls if call.key not in search.drafted and call.operator]
+    for name, trace in store_traces(opened.key, traced, run_id, run_id).items():
+        if name in search.children:
+            search.children[name].tags["trace"] = trace
     written = {child.data.tags.get("sample_id", ""): child for child in mlflow_runs.children(run_id)}
     for name in sorted(search.news.children):
         tags = {"sample_id": name, "search_key": opened.key, MLFLOW_PARENT_RUN_ID: run_id}
@@ -104,7 +107,6 @@ def write_search(events: Sequence[tuple[Entry, int]], seen: int, seen_run: str) 
             place = mlflow_runs.points({"rank": rank}, now_ms)
             mlflow_runs.log(written[sample.id].info.run_id, metrics=place)
     _write_parent(search, run_id, project_home().runs / opened.key, now_ms)
-    store_traces(opened.key, traced, run_id, run_id)
     return run_id
 
 
@@ -125,6 +127,12 @@ def _write_child(child: _Child, tags: dict[str, str], run: Run | None) -> Run:
         began_ms = child.start_ms or child.end_ms or None
         run = mlflow_runs.create_run(SEARCH, tags["sample_id"], tags | child.tags, began_ms)
     run_id = str(run.info.run_id)
+    trace, result = child.tags.get("trace") or run.data.tags.get("trace"), child.tags.get("outcome")
+    if trace and result:
+        mlflow_runs.client().set_trace_tag(trace, "outcome", result)
+        place = f"experiments/{mlflow_runs.experiment_id(SEARCH)}/traces"
+        link = f"[The call that wrote it]({mlflow_runs.page(place, selectedEvaluationId=trace)})"
+        child.tags[MLFLOW_RUN_NOTE] = f"{child.tags.get(MLFLOW_RUN_NOTE, '')}\n\n{link}"
     mlflow_runs.log(run_id, metrics=list(child.metrics.values()), params=child.params, tags=child.tags)
     mlflow_runs.log_texts(run_id, child.texts)
     if child.status != "RUNNING":
