@@ -196,8 +196,8 @@ VIEWS = (
     *(
         View(f"mlflow-first-{stage}", _first(stage), texts, pictured=False)
         for stage, texts in {
-            "search": ("Searches for branching rules", "best_f_hf", "rpb_f_hf", "conclusion", "nodes"),
-            "evaluation": ("Comparisons with a baseline", "ratio_low", "p_value", "conclusion"),
+            "search": ("Searches for branching rules", "best_f_hf", "rpb_f_hf", "conclusion"),
+            "evaluation": ("Comparisons with a baseline", "ratio_low", "p_value"),
             "tuning": ("Tunings of SCIP's settings", "Tunings, newest first"),
             "collection": ("Decisions of strong branching", "decisions", "candidates"),
         }.items()

@@ -73,12 +73,16 @@ def _prompts(version: str, operator: str) -> list[PromptVersion]:
     if version != prompt_version():
         return []
     files = prompt_files()
-    own = {
+    texts_of = {
         name: text for name, text in files.items() if name.partition(".")[0] in (operator, f"any_{operator}")
     }
-    of_others = {f"{prefix}{other}.md" for other in OPERATORS for prefix in ("", "any_")} if own else set()
-    parts = own | {name: text for name, text in files.items() if name not in of_others}
-    name, what = (PROMPTS + operator, f"operator {operator}") if own else (PROMPTS + _SHARED, "all operators")
+    of_others = (
+        {f"{prefix}{other}.md" for other in OPERATORS for prefix in ("", "any_")} if texts_of else set()
+    )
+    parts = texts_of | {name: text for name, text in files.items() if name not in of_others}
+    name, what = (
+        (PROMPTS + operator, f"operator {operator}") if texts_of else (PROMPTS + _SHARED, "all operators")
+    )
     with home_store().claim(name):
         stored = client().search_prompt_versions(name) if client().get_prompt(name) else []
         equal = [prompt for prompt in stored if prompt.tags.get(_VERSION) == version]

@@ -60,8 +60,9 @@ _FIRST: Final[Mapping[str, tuple[str, tuple[View, ...]]]] = {
             View(
                 "Searches, newest first",
                 "tags.kind = 'search'",
-                "metrics.best_f_hf metrics.rpb_f_hf tags.f_hf_unit metrics.best_f_lf metrics.tau tags.conclusion "
-                "metrics.ratio metrics.cost_usd tags.best_sample metrics.samples_total tags.ended_by",
+                # No more than a page has room for.
+                "metrics.best_f_hf metrics.rpb_f_hf tags.f_hf_unit metrics.best_f_lf metrics.tau metrics.ratio "
+                "tags.conclusion metrics.cost_usd",
             ),
             View("Rules of all searches, best F_HF first", "tags.kind = 'sample'", _SAMPLE, "metrics.`f_hf`"),
         ),
