@@ -158,6 +158,7 @@ def test_an_unreachable_store_gives_one_sentence(monkeypatch):
         mlflow_runs.TrackingError, match=r"^MLflow's store at http://127.0.0.1:9 cannot be used \("
     ):
         mlflow_runs.client.__wrapped__()
+    assert mlflow_runs.searches_url("http://127.0.0.1:9/") == f"http://127.0.0.1:9/#/experiments{ML}"
 
 
 @pytest.fixture

@@ -232,8 +232,11 @@ def ranking_url(parent: str) -> str:
 
 
 def searches_url(address: str) -> str:
-    """Return the page of all searches of the MLflow at an address, from which its description leads to the rest."""
-    return f"{address.rstrip('/')}/{views.view_place(experiment_id(SEARCH))}"
+    """Return the page of all searches, whose description leads to the rest; of a user's server that of experiments."""
+    # Such a server may be away, and would be waited for.
+    elsewhere = tracking_uri().startswith(("http://", "https://"))
+    shown = views.place("experiments") if elsewhere else views.view_place(experiment_id(SEARCH))
+    return f"{address.rstrip('/')}/{shown}"
 
 
 def page(path: str, address: str | None = None, **query: str) -> str:
