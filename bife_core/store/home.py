@@ -79,14 +79,21 @@ class Home:
         records = self.runs.glob(f"evaluation-*/{RECORD}")
         return [path.parent for path in sorted(records, key=lambda path: path.stat().st_mtime_ns)]
 
+    @property
+    def lack_of_room(self) -> str:
+        """A sentence if the disk of the home, which must exist, is all but full; empty otherwise."""
+        if (free_mb := self.free_mb) >= LEAST_FREE_MB:
+            return ""
+        return (
+            f"Only {free_mb:.0f} MB are free where BiFE's home {self.root} lies, and a run needs "
+            f"{LEAST_FREE_MB:.0f} MB to begin; make room, or set BIFE_HOME to another disk."
+        )
+
     def require_room(self) -> None:
         """Raise `ConfigError` if the home cannot be written to or its disk is all but full."""
         _ = self.runs
-        if self.free_mb < LEAST_FREE_MB:
-            raise ConfigError(
-                f"Only {self.free_mb:.0f} MB are free where BiFE's home {self.root} lies, and a run needs "
-                f"{LEAST_FREE_MB:.0f} MB to begin; make room, or set BIFE_HOME to another disk."
-            )
+        if lack := self.lack_of_room:
+            raise ConfigError(lack)
 
     def _directory(self, name: str) -> Path:
         path = self.root / name

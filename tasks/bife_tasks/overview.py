@@ -47,7 +47,8 @@ def sections(waiting: Callable[[], Sequence[Row]] | None = None) -> list[Section
     unasked = "No Prefect server was asked." if waiting is None else "Nothing."
     sizes = home.sizes_mb()
     disk = [(name, f"{size:,.0f}") for name, size in sizes.items() if size >= 1]
-    used = f"{sum(sizes.values()):,.0f} MB in {home.root}; {home.free_mb:,.0f} MB are free."
+    free = home.lack_of_room or f"{home.free_mb:,.0f} MB are free."
+    used = f"{sum(sizes.values()):,.0f} MB in {home.root}; {free}"
     return [
         _families(now),
         Section("Waiting for a person", "" if runs else unasked, ("run", "for"), runs),

@@ -81,6 +81,7 @@ def up(
         guard.adopt_orphans()  # runs whose guard is killed
         at_end.callback(lambda: guard.end(process.children()))
         write()
+        full = _note_lack_of_room(home)
         try:
             starts = (("Prefect", prefect_server), ("MLflow", mlflow_server))[: 1 + mlflow_tracks()]
             for (name, start), port in zip(starts, numbers, strict=False):
@@ -107,12 +108,20 @@ def up(
             )
             write(**{server.name: server.health for server in servers})
             while True:
+                full = _note_lack_of_room(home, full)
                 for server in servers:
                     if note := server.tend():
                         say(f"{time.strftime('%H:%M:%S')} {note}")
                 time.sleep(POLL_S)
         except KeyboardInterrupt:
             say("Stopping; runs that are under way can be retried later ...")
+
+
+def _note_lack_of_room(home: Home, noted: bool = False) -> bool:
+    """Print that the disk of a home is all but full, unless that was `noted` before; return whether it is."""
+    if (lack := home.lack_of_room) and not noted:
+        say(f"{time.strftime('%H:%M:%S')} note: {lack}")
+    return bool(lack)
 
 
 def _detached(home: Home) -> None:

@@ -17,7 +17,7 @@ import psutil
 from bife_core.base.errors import ConfigError
 from bife_core.base.places import sqlite_url
 from bife_core.store.home import Home
-from bife_flows.operate.servers import LOOPBACK, UVICORN, Server, free_port
+from bife_flows.operate.servers import HANGS_S, LOOPBACK, UVICORN, Server, free_port
 from bife_tasks.home import mlflow_folder
 
 AUTH_VARIABLE: Final = "BIFE_SERVER_AUTH"
@@ -116,7 +116,7 @@ def prefect_server(home: Home, access: Access, port: int) -> tuple[str, Server |
     command = [*UVICORN, "bife_flows.operate.pages:app", "--log-level", "warning"]
     command += ["--host", access.host, "--port", str(port)]
     health = f"http://{access.reach}:{port}/api/health"
-    server = Server("Prefect", command, environment, health, home.root / "logs" / "prefect.log")
+    server = Server("Prefect", command, environment, health, home.root / "logs" / "prefect.log", HANGS_S)
     return f"http://{access.names[0]}:{port}", server
 
 
@@ -140,7 +140,7 @@ def mlflow_server(home: Home, access: Access, port: int) -> tuple[str, Server | 
         command += ["--app-name", "basic-auth"]
         environment |= _mlflow_password(home, access.auth)
     health = f"http://{access.reach}:{port}/health"
-    server = Server("MLflow", command, environment, health, home.root / "logs" / "mlflow.log")
+    server = Server("MLflow", command, environment, health, home.root / "logs" / "mlflow.log", HANGS_S)
     return f"http://{access.names[0]}:{port}", server
 
 

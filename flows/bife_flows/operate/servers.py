@@ -31,6 +31,10 @@ START_LIMIT_S: Final = 180.0
 POLL_S: Final = 0.5
 """Wall seconds between two looks at programs that run."""
 
+_ASK_EVERY_S: Final = 10.0
+HANGS_S: Final = 60.0
+"""Wall seconds without an answer, once it has answered, after which a server hangs."""
+
 _RESTARTS: Final = 5
 _RESTARTS_WITHIN_S: Final = 600.0
 _reserved: Final = set[tuple[str, int]]()
@@ -69,13 +73,21 @@ def _reserve(host: str, port: int) -> None:
 class Server:
     """A server program, which answers at `health`, and its guard, which ends it when this process ends.
 
-    `environment` is added to that of this process; an empty value removes a variable.
+    `environment` is added to that of this process; an empty value removes a variable. One that gives no answer for
+    `hangs_s` is started again, None says never: what it started would end too.
     """
 
     def __init__(
-        self, name: str, command: Sequence[str], environment: Mapping[str, str], health: str, log: Path
+        self,
+        name: str,
+        command: Sequence[str],
+        environment: Mapping[str, str],
+        health: str,
+        log: Path,
+        hangs_s: float | None = None,
     ) -> None:
         self.name, self.health, self.log, self._command = name, health, log, command
+        self._hangs_s = hangs_s
         # Without byte code each start would compile all modules anew.
         environment = {"PYTHONDONTWRITEBYTECODE": "", **environment}
         variables = os.environ | environment
@@ -84,6 +96,7 @@ class Server:
         self._start()
 
     def _start(self) -> None:
+        self._silent_s, self._silent_limit_s, self._asked_s = 0.0, START_LIMIT_S, time.monotonic()
         self.log.parent.mkdir(parents=True, exist_ok=True)
         if self.log.exists() and self.log.stat().st_size > _LARGEST_LOG:
             self.log.replace(self.log.with_name(f"{self.log.name}.1"))
@@ -106,9 +119,13 @@ class Server:
         return self._process.pid
 
     def tend(self) -> str | None:
-        """Start the server again if it has ended, and return a sentence; raise `ServerError` if it ends too often."""
+        """Start the server again if it has ended or hangs, and return a sentence.
+
+        Raises `ServerError` if that happens too often.
+        """
         try:
             self.check()
+            self._require_answer()
         except ServerError as error:
             now = time.monotonic()
             self._restarts_s = [at for at in self._restarts_s if now - at < _RESTARTS_WITHIN_S]
@@ -122,6 +139,21 @@ class Server:
             self._start()
             return f"Started again: {error}"
         return None
+
+    def _require_answer(self) -> None:
+        """Ask the server now and then; raise `ServerError` if it has been silent for too long.
+
+        What counts is the time between questions that got no answer: while this process was stopped, none was asked.
+        """
+        if self._hangs_s is None or time.monotonic() < self._asked_s + min(_ASK_EVERY_S, self._hangs_s / 6):
+            return
+        waited_s, self._asked_s = time.monotonic() - self._asked_s, time.monotonic()
+        if answers(self.health):
+            self._silent_s, self._silent_limit_s = 0.0, self._hangs_s
+            return
+        self._silent_s += min(waited_s, 2 * _ASK_EVERY_S)
+        if self._silent_s > self._silent_limit_s:
+            raise ServerError(f"{self.name} has not answered for {self._silent_s:.0f} s; see {self.log}.")
 
     def wait_ready(
         self, limit_s: float = START_LIMIT_S, waits: Callable[[str], object] | None = None

@@ -13,8 +13,11 @@ from prefect.client.schemas.objects import StateType
 from prefect.exceptions import ObjectNotFound
 from prefect.states import Completed, Running
 
+from bife_core.store import home as home_module
 from bife_core.store.home import Home
+from bife_flows.cli.operating import _note_lack_of_room
 from bife_flows.operate.servers import state_file
+from bife_tasks.overview import markdown, sections
 from tests.support.challenging import challenge_in, source
 from tests.support.operating import until
 from tests.support.programs import program
@@ -31,6 +34,16 @@ def test_nothing_is_up_and_other_machines_need_a_password(bife, monkeypatch, tmp
     assert "BiFE is not up in" in status.stderr
     assert [line for line in status.stdout.splitlines() if line in ("Families", "Model API", "Disk")]
     assert bife("down").stdout.startswith("BiFE is not up in")
+
+
+def test_a_full_disk_is_said_once_and_again_after_there_was_room(monkeypatch, tmp_path, capsys):
+    noted = False
+    for least_mb in (0.0, 1e12, 1e12, 0.0, 1e12):
+        monkeypatch.setattr(home_module, "LEAST_FREE_MB", least_mb)
+        noted = _note_lack_of_room(Home(tmp_path), noted)
+    assert capsys.readouterr().out.count("make room, or set BIFE_HOME to another disk.") == 2
+    monkeypatch.setenv("BIFE_HOME", str(tmp_path))
+    assert "make room, or set BIFE_HOME to another disk." in markdown(sections())
 
 
 @flow(name="ended")

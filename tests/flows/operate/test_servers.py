@@ -114,6 +114,30 @@ def test_what_a_killed_guard_leaves_makes_room_for_the_next(tmp_path):
         os.kill(child, signal.SIGKILL)  # it has a session of its own, and `bife up` alone adopts orphans
 
 
+@pytest.mark.parametrize("hangs_s", [0.5, None])
+def test_what_hangs_is_started_again_unless_runs_would_end_with_it(tmp_path, hangs_s):
+    port = str(free_port(0))
+    command = [sys.executable, "-m", "http.server", port, "--bind", "127.0.0.1"]
+    server = Server("Toy", command, {}, f"http://127.0.0.1:{port}/", tmp_path / "toy.log", hangs_s)
+    try:
+        server.wait_ready(60)
+        (program,) = psutil.Process(server.pid).children()
+        begun_s = time.monotonic()
+        while time.monotonic() < begun_s + 1.0:
+            assert server.tend() is None  # it answers
+        program.suspend()
+        if hangs_s is None:
+            while time.monotonic() < begun_s + 4.0:
+                assert server.tend() is None
+            return
+        said = until(server.tend, "its silence to be noticed", 60)
+        assert re.match(r"Started again: Toy has not answered for \d+ s; see .*toy\.log\.", said)
+        assert not runs(program.pid)
+        server.wait_ready(60)
+    finally:
+        server.stop()
+
+
 @pytest.mark.parametrize(
     ("code", "text"),
     [
