@@ -111,8 +111,6 @@ def run(**options: Any) -> None:
     result: PipelineResult = run_stage("pipeline", config, methods=(config.evaluation.baseline,), rules=True)
     show_discovery(config, result)
     finish(config, result.evaluation, result.search)
-    for sentence in filter(None, (result.no_champion, result.advice)):
-        say(sentence)
 
 
 @with_options
@@ -145,6 +143,8 @@ def show_discovery(config: PipelineConfig, result: PipelineResult) -> None:
     if result.choice is not None:
         say(result.choice.sentence)
     show_comparison(result.evaluation)
+    for sentence in filter(None, (result.no_champion, result.advice)):
+        say(sentence)
     standing, registered = "not yet", result.registered
     if registered is not None:
         aliases = ", ".join(registered.aliases) or "no alias"

@@ -10,7 +10,7 @@ from rich.markup import escape
 from rich.progress import Progress, Task, TextColumn
 from rich.text import Text
 
-from bife_core.run.estimate import Estimate
+from bife_core.run.estimate import Estimate, Pace
 from bife_core.run.observer import Observer
 from bife_core.run.study import SearchState
 
@@ -37,8 +37,9 @@ class Display(Observer):
             refresh_per_second=2.0,  # few: solves are being timed on the same machine
             disable=not console.is_terminal,
         )
-        self._estimate: Estimate | None = None
-        self._began_s = time.monotonic()
+        self._later: Estimate | None = None  # of the stages after the present one
+        self._pace = Pace(0.0, 0.0)
+        self._in_steps = False
         self._bar = self._bars.add_task("starting", total=None, left=self._left)
         self._stage = self._step = ""
         self._notes: set[str] = set()
@@ -61,24 +62,26 @@ class Display(Observer):
         self.before_stage()
         self._stage = name
         self._say(f"{name}: {about}")
-        if self._estimate is not None:
-            self._estimate = self._estimate.at(name)
-        self._began_s = time.monotonic()
+        left, self._in_steps = self._later and self._later.at(name), False
+        expected_s = dict(left.stages[:1]).get(name, 0.0) if left else 0.0
+        self._pace = Pace(expected_s, time.monotonic())
+        self._later = left.later if left and expected_s else left
         self._begin(name)
 
     def expect(self, estimate: Estimate) -> None:
         """Show from now on what is left of the run."""
-        self._estimate = estimate
+        self._later = estimate
 
     def _left(self) -> str:
         """Return what is left of all stages, empty where that is not known."""
-        if self._estimate is None:
+        if self._later is None:
             return ""
-        left_s = self._estimate.at(self._stage, time.monotonic() - self._began_s).left_s
-        return f"about {left_s / 60:.0f} min left in all"
+        minutes = (self._later.left_s + self._pace.left_s(time.monotonic())) / 60
+        return f"{f'about {minutes:.0f}' if minutes >= 1 else 'less than 1'} min left in all"
 
     def activity(self, text: str) -> None:
-        """Begin a step of the present stage."""
+        """Begin a step of the present stage, one of an unknown number."""
+        self._in_steps = True
         self._begin(f"{self._stage}, {text}")
 
     def _begin(self, step: str) -> None:
@@ -86,13 +89,19 @@ class Display(Observer):
         self._bars.update(self._bar, completed=0, description=escape(step))
 
     def progress(self, done: int, total: int) -> None:
-        """Show how far the step is, in plain output only if nothing was printed for a while."""
+        """Show how far the step is, in plain output only if nothing was printed for a while.
+
+        A stage without steps is itself that far.
+        """
+        if not self._in_steps and total:
+            self._pace.reached(done / total, time.monotonic())
         self._bars.update(self._bar, completed=done, total=total)
         if not self._console.is_terminal and time.monotonic() - self._spoke_s >= _PLAIN_EVERY_S:
             self._say(f"{self._step}: {done} of {total}", self._left())
 
     def generation(self, state: SearchState) -> None:
         """Print where the search stands, or stood when an earlier run completed the generation."""
+        self._pace.reached(min(state.samples_total / state.budget, 1.0), time.monotonic(), state.replayed)
         self._say(state.sentence, "" if state.replayed else self._left())
         if state.last_failure is not None and not state.replayed:
             self._say(f"last failure: {' '.join(state.last_failure.split())}")

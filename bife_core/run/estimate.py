@@ -1,4 +1,4 @@
-"""How long a run will take, from the CPU seconds that RPB takes on a few instances, and how much of that is left."""
+"""How long a run will take, from the CPU seconds that RPB takes on a few instances, and what is left as it goes on."""
 
 from __future__ import annotations
 
@@ -20,6 +20,10 @@ _RECORDING, _RECORDED = 2.0, 25
 _SOLVED: Final = 0.4
 """Passes over the design instances per rule sampled: few rules earn solves, and races end most of them."""
 _RACED_AT_ONCE: Final = 2  # cores that a race keeps busy
+_STORED_S: Final = 2.0
+"""Wall seconds after the start of a stage in which it goes through what an earlier run stored."""
+_MEASURED: Final = 0.1
+"""Share of a stage after which its own pace alone tells what is left of it."""
 
 
 class Estimate(Value):
@@ -46,13 +50,40 @@ class Estimate(Value):
             f"{'at least' if self.at_least else 'about'} {minutes} on {counted(self.cores, 'core')}: {parts}"
         )
 
-    def at(self, stage: str, elapsed_s: float = 0.0) -> Estimate:
-        """Return what is left `elapsed_s` seconds after a stage began; all of it if there is no such stage."""
+    def at(self, stage: str) -> Estimate:
+        """Return what is left as a stage begins; all of it if there is no such stage."""
         names = [name for name, _ in self.stages]
         if stage not in names:
             return self
-        (_, seconds), *rest = self.stages[names.index(stage) :]
-        return self.model_copy(update={"stages": ((stage, max(seconds - elapsed_s, 0.0)), *rest)})
+        return self.model_copy(update={"stages": self.stages[names.index(stage) :]})
+
+    @property
+    def later(self) -> Estimate:
+        """What is left after the first stage."""
+        return self.model_copy(update={"stages": self.stages[1:]})
+
+
+class Pace:
+    """What is left of one stage, first by its estimate and then by how far it came in which time; wall seconds."""
+
+    def __init__(self, expected_s: float, now_s: float) -> None:
+        self._expected_s, self._began_s = expected_s, now_s
+        self._since_s, self._before, self._share = now_s, 0.0, 0.0
+
+    def reached(self, share: float, now_s: float, stored: bool = False) -> None:
+        """Note that a share of the stage is done; what an earlier run did, which is `stored`, tells no pace."""
+        self._share = share
+        if stored or now_s - self._began_s < _STORED_S:
+            self._since_s, self._before = now_s, share
+
+    def left_s(self, now_s: float) -> float:
+        """Return the seconds left; a stage that takes longer than expected is to go on for a quarter of its time."""
+        passed_s, done = now_s - self._since_s, self._share - self._before
+        guess_s = max((1 - self._before) * self._expected_s - passed_s, passed_s / 4)
+        if done <= 0:
+            return guess_s
+        weight = min(done / _MEASURED, 1.0)
+        return (1 - weight) * guess_s + weight * passed_s * (1 - self._share) / done
 
 
 def estimate(
@@ -87,6 +118,7 @@ def estimate(
         ("search", (1 + _SOLVED * config.search.samples) * design * solve_s, design),
         ("tuning", (1 - before) * tune.seconds, _RACED_AT_ONCE),
         ("validation", validated * solve_s, validated),
+        ("ablation", tuned * tune.ablation * tune.seconds, _RACED_AT_ONCE),
         ("tuning", tune.without_rule * tune.seconds, _RACED_AT_ONCE),
         ("evaluation", tested * len(judged.seeds) * compared_s, tested),
     ]

@@ -82,17 +82,22 @@ def test_what_is_left_is_that_of_all_stages(monkeypatch):
     display.stage("search", "100 samples")
     now = time.monotonic()
     monkeypatch.setattr(module.time, "monotonic", lambda: now + 240.0)
+    display.activity("sampling 4 rules")
     display.progress(1, 4)
     display.generation(state(3))
     display.generation(state(3, replayed=True))
+    display.stage("ablation", "what each group brought")
     display.stage("evaluation", "20 instances")
-    monkeypatch.setattr(module.time, "monotonic", lambda: now + 900.0)
-    display.progress(1, 4)
+    for seconds, done in ((900.0, 1), (1000.0, 2), (2880.0, 4)):
+        monkeypatch.setattr(module.time, "monotonic", lambda seconds=seconds: now + seconds)
+        display.progress(done, 4)
     lines = console.file.getvalue().splitlines()
     assert [line.rpartition(", ")[2] for line in lines if "left in all" in line] == [
         "about 11 min left in all",
-        "about 11 min left in all",
-        "about 0 min left in all",
+        "about 15 min left in all",  # 28 of 100 rules took four minutes
+        "about 33 min left in all",  # a quarter took 660 s, more than the estimate of the stage
+        "about 13 min left in all",
+        "less than 1 min left in all",
     ]
 
 
@@ -105,7 +110,7 @@ def test_a_terminal_gets_a_bar_below_the_lines_and_its_cursor_back():
         display.progress(1, 3)
         display.generation(state(0))
     written = console.file.getvalue()
-    for text in ("solving 6 instances", "33%", "about 10 min left in all", "generation 0: "):
+    for text in ("solving 6 instances", "33%", "about 8 min left in all", "generation 0: "):
         assert text in written
     assert written.endswith("\x1b[?25h")
 

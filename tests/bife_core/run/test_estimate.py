@@ -1,6 +1,8 @@
 """How long a run takes follows from what RPB takes, the settings, the cores, and how many instances there are."""
 
-from bife_core.run.estimate import Estimate, estimate
+import pytest
+
+from bife_core.run.estimate import Estimate, Pace, estimate
 from bife_core.run.presets import preset, with_overrides
 
 QUICK = preset("quick")
@@ -9,7 +11,7 @@ QUICK = preset("quick")
 def test_stages_are_those_of_the_run_in_order():
     names = [name for name, _ in estimate(QUICK, 2.0, 1, {}).stages]
     tuning, search = ["tuning"], ["collection", "search"]
-    assert names == [*tuning, *search, *tuning, "validation", *tuning, "evaluation"]
+    assert names == [*tuning, *search, *tuning, "validation", "ablation", *tuning, "evaluation"]
     plain = estimate(with_overrides(QUICK, {"tune.seconds": 0}), 2.0, 1, {})
     assert [name for name, _ in plain.stages] == [*search, "validation", "evaluation"]
     assert dict(plain.stages)["evaluation"] == 16 * (2.0 + 2.0)
@@ -32,10 +34,32 @@ def test_a_sentence_sums_a_stage_that_comes_again():
     )
 
 
-def test_what_is_left_is_what_comes_after_and_what_the_stage_did_not_take_yet():
+def test_what_is_left_is_what_comes_after():
     whole = Estimate(stages=(("tuning", 60.0), ("search", 100.0), ("tuning", 30.0)), cores=1)
-    assert whole.at("tuning", 20.0).left_s == 170.0
-    search = whole.at("search")
-    assert search.at("search", 500.0).left_s == 30.0
-    assert search.at("tuning", 10.0).left_s == 20.0
-    assert search.at("registration", 10.0) == search
+    assert whole.at("tuning") == whole
+    assert whole.at("search").left_s == 130.0
+    assert whole.at("search").later.at("tuning").left_s == 30.0
+    assert whole.at("registration") == whole
+
+
+def test_a_stage_tells_by_its_own_pace_what_is_left_of_it():
+    pace = Pace(60.0, now_s=100.0)
+    assert pace.left_s(120.0) == 40.0
+    assert pace.left_s(260.0) == 40.0, "a quarter of the 160 s that it took"
+    pace.reached(0.05, 260.0)
+    assert pace.left_s(260.0) == (40.0 + 160.0 * 0.95 / 0.05) / 2, "half by the estimate"
+    for share in (0.2, 0.8):
+        pace.reached(share, 100.0 + 1000.0 * share)
+        assert pace.left_s(100.0 + 1000.0 * share) == pytest.approx(1000.0 * (1 - share))
+    assert pace.left_s(1000.0) > 1000.0 * (1 - 0.8), "it has stood still since"
+
+
+def test_what_an_earlier_run_stored_tells_no_pace():
+    pace = Pace(60.0, now_s=0.0)
+    pace.reached(0.5, 1.0)
+    assert pace.left_s(1.0) == 30.0
+    pace.reached(0.6, 11.0)
+    assert pace.left_s(11.0) == pytest.approx(40.0), "a tenth in ten seconds"
+    pace.reached(0.8, 12.0, stored=True)
+    pace.reached(0.9, 32.0)
+    assert pace.left_s(32.0) == pytest.approx(20.0)

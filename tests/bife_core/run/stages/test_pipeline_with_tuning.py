@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 
 import pytest
 
+from bife_core.cli.stages import show_discovery
 from bife_core.run.presets import preset, with_overrides
 from bife_core.run.stages import pipeline
 from bife_core.run.stages.evaluate import evaluate
@@ -55,6 +56,14 @@ def test_a_pipeline_finds_settings_and_a_rule_and_compares_what_each_brings(turn
     assert list(result.search.references) == ["RPB", "SCIP default settings"]
     assert result.advice or summary.judged.finding == "better"
     assert not result.advice or result.advice in result.notes
+
+
+def test_what_to_do_next_comes_with_the_result_and_not_after_all_else(turns, capsys):
+    config, result = turns
+    show_discovery(config, result.model_copy(update={"advice": "Search longer.", "no_champion": "It waits."}))
+    shown = capsys.readouterr().out
+    places = [shown.index(text) for text in ("conclusion  ", "It waits.", "Search longer.", "registered  ")]
+    assert places == sorted(places)
 
 
 def test_the_report_says_what_brought_it(turns):
