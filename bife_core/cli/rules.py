@@ -58,6 +58,8 @@ def show(reference: Annotated[str, _RULE]) -> None:
     show_code(method.shown)
     say()
     facts = [("hash", method.identity)]
+    if isinstance(method, Configuration) and method.chosen.startswith("#"):
+        facts.append(("settings", f"{len(method.params)} parameters, which `bife export {reference}` writes"))
     if isinstance(rule, RuleMethod):
         size = complexity(rule.source)
         facts.append(("size", ", ".join(f"{value} {name.replace('_', ' ')}" for name, value in size.items())))

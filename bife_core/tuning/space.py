@@ -14,8 +14,9 @@ from bife_core.base.errors import ConfigError
 from bife_core.base.values import Value
 from bife_core.solver.methods.base import RPB, Method
 from bife_core.solver.methods.configuration import Configuration
+from bife_core.solver.scip.emphases import EMPHASES, of_emphases
 from bife_core.solver.scip.row_classes import PREFIX
-from bife_core.solver.scip.settings import Parameter, is_priority, settings_in, usual_parameters
+from bife_core.solver.scip.settings import Parameter, settings_in, usual_parameters
 from bife_core.solver.starts.method import StartMethod
 
 TABLE: Final = Path(__file__).with_name("space.csv")
@@ -162,34 +163,23 @@ def settings_of(chosen: Mapping[str, str]) -> Choices:
 @lru_cache(maxsize=1024)
 def _expanded(chosen: tuple[tuple[str, str], ...]) -> dict[str, Parameter]:
     """Return the parameters of SCIP that choices set to other values than its defaults."""
-    from pyscipopt import SCIP_PARAMEMPHASIS, SCIP_PARAMSETTING, Model
-
-    model, lines = Model(), []
-    model.hideOutput()
-    meta = {"presolving": "setPresolve", "separating": "setSeparating", "heuristics": "setHeuristics"}
+    changed = dict(of_emphases(tuple(each for each in chosen if each[0] in EMPHASES)))
+    lines = list[str]()
     for name, value in chosen:
-        if name == "emphasis":
-            model.setEmphasis(getattr(SCIP_PARAMEMPHASIS, value.upper()))
-        elif name in meta:
-            getattr(model, meta[name])(getattr(SCIP_PARAMSETTING, value.upper()))
-        elif name == "separators":
+        if name == "separators":
             each = (
-                name for one in value.split("+") for name in _SEPARATORS.get(one, (f"separating/{one}/freq",))
+                one
+                for part in value.split("+")
+                for one in _SEPARATORS.get(part, (f"separating/{part}/freq",))
             )
-            lines += [f"{name} = 0" for name in each]
+            lines += [f"{one} = 0" for one in each]
         elif name == "nodeselection":
             lines.append(f"nodeselection/{value}/stdpriority = 1000000")
-        else:
+        elif name not in EMPHASES:
             lines.append(f"{name} = {value}")
-    single = settings_in("\n".join(lines), "the table of settings")
-    usual = usual_parameters()
-    # A single parameter at SCIP's default is one that an emphasis would set otherwise.
-    named = [line.partition(" = ")[0] for line in lines]
-    changed = {name: value for name, value in model.getParams().items() if value != usual[name]}
-    changed |= {name: single.get(name, usual[name]) for name in named}
-    # An emphasis may want another rule of SCIP to branch; here that is the row `branching`.
-    return {
-        name: value
-        for name, value in changed.items()
-        if value != usual[name] and not name.startswith("display/") and not is_priority(name)
-    }
+    single, usual = settings_in("\n".join(lines), "the table of settings"), usual_parameters()
+    for line in lines:
+        name = line.partition(" = ")[0]
+        # A single parameter at SCIP's default is one that an emphasis would set otherwise.
+        changed[name] = single.get(name, usual[name])
+    return {name: value for name, value in changed.items() if value != usual[name]}

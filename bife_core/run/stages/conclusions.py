@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from bife_core.base.wording import as_markdown, counted, interval_text
+from bife_core.base.wording import as_markdown, counted, fenced, interval_text
 from bife_core.measure.evaluation.comparison import change_text
 from bife_core.measure.evaluation.metrics import METRICS
 from bife_core.run.observer import TrackedRun
 from bife_core.run.stages.results import EvaluationResult, PipelineResult
 from bife_core.run.study import SearchOutcome
 from bife_core.run.study.files import abstract
+from bife_core.solver.methods.configuration import Configuration
 
 
 def link(text: str, url: str) -> str:
@@ -46,15 +47,30 @@ def evaluation_conclusion(result: EvaluationResult) -> str:
 
 
 def pipeline_conclusion(result: PipelineResult) -> str:
-    """Return the conclusion of a whole run."""
+    """Return the conclusion of a whole run: how good what it chose is, what to use, then the evidence."""
     evaluated, registered = result.evaluation, result.registered
     if evaluated is None or registered is None:
         return search_conclusion(result.search)
-    aliases = " and ".join(registered.aliases) or "no alias"
-    standing = f"Registered as `{registered.reference}`, {aliases}. {result.no_champion}".rstrip()
-    where = " · ".join(filter(None, (links(result.search.run), comparison_link(evaluated.run))))
-    head, rule = as_markdown(evaluated.sentence), abstract(result.final)
-    return _page(head, standing, _table(evaluated), where, rule, notes=result.notes)
+    reference, aliases = registered.reference, " and ".join(registered.aliases) or "no alias"
+    standing = f"Registered as `{reference}`, {aliases}."
+    if evaluated.summary.judged.finding == "better":
+        standing += f" To use it: `bife solve MODEL.mps --rule {reference}`."
+    next_step, chosen_by = (
+        (result.no_champion, result.advice),
+        result.choice.sentence if result.choice else "",
+    )
+    method = evaluated.method
+    settings = fenced(method.chosen, "") if isinstance(method, Configuration) and method.changes else ""
+    return _page(
+        as_markdown(evaluated.sentence),
+        " ".join(filter(None, (standing, *map(as_markdown, next_step)))),
+        _table(evaluated),
+        " · ".join(filter(None, (links(result.search.run), comparison_link(evaluated.run)))),
+        as_markdown(chosen_by),
+        settings,
+        abstract(result.final),
+        notes=tuple(note for note in result.notes if note not in (*next_step, chosen_by)),
+    )
 
 
 def measured(result: EvaluationResult) -> list[tuple[str, str]]:

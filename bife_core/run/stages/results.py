@@ -108,4 +108,4 @@ class PipelineResult(Value):
         """The outcome."""
         if self.evaluation is None:
             return self.search.sentence
-        return f"{self.evaluation.sentence} {self.no_champion}".strip()
+        return " ".join(filter(None, (self.evaluation.sentence, self.no_champion, self.advice)))

@@ -252,7 +252,7 @@ def _recorded(
         metrics={"ratio": tuning.best.raced.ratio, "trials": len(tuning.trials), "solver_s": tuning.cpu_s},
         tags={"kind": "tuning", "benchmark": label, "sha": method.identity}
         | {"settings": choices_text(tuning.best.choices)},
-        note=f"{tuning.sentence} {validated}\n\n```\n{method.text}```",
+        note=f"{tuning.sentence} {validated}\n\n```\n{method.shown}```",
         files=(file, _CALLS) if account else (file,),
         children=_trials(tuning, key),
         calls=account.study if account else "",

@@ -17,8 +17,10 @@ from pydantic import Field, ValidationError, field_validator
 
 from bife_core.base.errors import ConfigError, RuleError
 from bife_core.base.values import describe, digest_of
+from bife_core.base.wording import counted
 from bife_core.solver.methods.base import BUILTIN_METHODS, RPB, AnyMethod, Method, ScipMethod
 from bife_core.solver.scip.branching import BranchingStats, Guard
+from bife_core.solver.scip.emphases import of_emphases, shortest
 from bife_core.solver.scip.later_rows import LaterRows
 from bife_core.solver.scip.libscip import function, scip_address, scip_errors
 from bife_core.solver.scip.row_classes import RowClasses, Rows
@@ -143,12 +145,35 @@ class Configuration(Method):
         return super().text if self.beside_settings else self.settings
 
     @property
-    def shown(self) -> str:
-        """The settings file, then rows on demand, the branching method and the start."""
+    def chosen(self) -> str:
+        """The settings as a person would choose them, and rows on demand.
+
+        SCIP's predefined settings are named where these stand for many of its parameters, which `settings` has one by
+        one; then come the parameters that differ from them.
+
+        Examples
+        --------
+        >>> from bife_core.solver.scip.emphases import of_emphases
+        >>> without_cuts = of_emphases((("separating", "off"),))
+        >>> print(Configuration(params={**without_cuts, "lp/pricing": "d"}).chosen, end="")
+        # separating off: 35 parameters
+        branching/relpscost/priority = 10000000
+        lp/pricing = d
+        """
+        names, rest = shortest(self.params)
+        emphases = "".join(
+            f"# {kind} {name}: {counted(len(of_emphases(((kind, name),))), 'parameter')}\n"
+            for kind, name in names.items()
+        )
         rows = "".join(f"# on demand: {name}\n" for name in self.on_demand)
+        return emphases + _written(self._in_charge | rest) + rows
+
+    @property
+    def shown(self) -> str:
+        """What was chosen, the branching method and the start."""
         further = "" if self._in_charge else f"\n# {self.branching.name}\n{self.branching.shown}"
         start = "" if self.start is None else f"\n# start: {self.start.name}\n{self.start.source or ''}"
-        return self.settings + rows + further + start
+        return self.chosen + further + start
 
     @property
     def file_name(self) -> str:

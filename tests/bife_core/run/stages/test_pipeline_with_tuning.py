@@ -5,9 +5,11 @@ from datetime import UTC, datetime
 
 import pytest
 
+from bife_core.base.wording import as_markdown
 from bife_core.cli.stages import show_discovery
 from bife_core.run.presets import preset, with_overrides
 from bife_core.run.stages import pipeline
+from bife_core.run.stages.conclusions import pipeline_conclusion
 from bife_core.run.stages.evaluate import evaluate
 from bife_core.run.stages.records import read_record
 from bife_core.run.stages.runtime import Conductor, PresentRun
@@ -64,6 +66,22 @@ def test_what_to_do_next_comes_with_the_result_and_not_after_all_else(turns, cap
     shown = capsys.readouterr().out
     places = [shown.index(text) for text in ("conclusion  ", "It waits.", "Search longer.", "registered  ")]
     assert places == sorted(places)
+
+
+def test_the_conclusion_says_what_was_chosen_and_each_sentence_once(turns):
+    _, result = turns
+    advice, method = "Search longer.", result.evaluation.method
+    text = pipeline_conclusion(result.model_copy(update={"advice": advice, "notes": (*result.notes, advice)}))
+    reference = result.registered.reference
+    parts = (f"# {result.evaluation.sentence}", f"`{reference}`", advice, "| conclusion")
+    places = [text.index(part) for part in parts]
+    assert places == sorted(places)
+    assert f"```\n{method.chosen}```" in text
+    for sentence in (advice, as_markdown(result.choice.sentence), f"Registered as `{reference}`"):
+        assert text.count(sentence) == 1
+    assert (f"bife solve MODEL.mps --rule {reference}" in text) == (
+        result.evaluation.summary.judged.finding == "better"
+    )
 
 
 def test_the_report_says_what_brought_it(turns):

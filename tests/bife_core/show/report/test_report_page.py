@@ -15,6 +15,7 @@ from bife_core.search import CostPoint, Sample, SearchCost
 from bife_core.show.report import Report, SearchRecord, Story, render_page, report_figures
 from bife_core.solver.methods.configuration import Configuration
 from bife_core.solver.methods.references import load_method
+from bife_core.solver.scip.emphases import of_emphases
 from bife_core.store import Store
 from bife_core.tuning.ablation import Ablation, Step
 
@@ -128,6 +129,18 @@ def test_a_configuration_stands_there_as_settings_and_source(summary, story):
     whole = summary.model_copy(update={"methods": methods})
     page = render_page(Report(evaluations=(whole,), stories=(story,)), ())
     assert f"<pre>{escape(rule.text)}</pre><pre>lp/pricing = d\n</pre>" in page
+    assert "parameters</summary>" not in page
+
+
+def test_predefined_settings_stand_there_by_name_and_one_by_one_on_demand(summary, story):
+    method = Configuration(params=of_emphases((("separating", "off"),)), on_demand=("rows/c_minus_b_le_0",))
+    whole = summary.model_copy(update={"methods": summary.methods | {"tuned": method}})
+    page = render_page(Report(evaluations=(whole,), stories=(story,)), ())
+    before, _, after = page.partition("<details><summary>All 35 parameters</summary><pre>")
+    assert after.startswith(method.settings)
+    assert "# separating off: 35 parameters\n" in before
+    assert "# on demand: rows/c_minus_b_le_0" in before
+    assert "sepafreq" not in before
 
 
 def test_what_brought_it_is_a_table_and_a_figure_where_it_was_measured(page, summary):
