@@ -93,6 +93,7 @@ lint: $(STAMP)
 	$(BIN)/deptry bife_core tasks flows
 	$(BIN)/mypy
 	@$(BIN)/python -m tests.words
+	@$(BIN)/python -m bench.pictures
 
 $(DOCS): $(STAMP)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --constraint constraints.txt --editable '.[docs]'

@@ -12,7 +12,9 @@ import sys
 from pathlib import Path
 from typing import Final
 
-_PICTURE: Final = Path(__file__).parents[1] / "docs" / "images" / "report.png"
+from bench.pictures import IMAGES, taken
+
+_PICTURE: Final = IMAGES / "report.png"
 _NAMES: Final = ("chromium", "chromium-browser", "google-chrome")
 _WIDTH: Final = 1200
 
@@ -72,6 +74,7 @@ def main() -> None:
         browser.close()
     with Image.open(_PICTURE) as image:
         image.convert("RGB").quantize(64).save(_PICTURE, optimize=True)
+    taken("report")
     print(_PICTURE)
 
 

@@ -6,12 +6,12 @@ import re
 import pytest
 from PIL import Image
 
+from bench.pictures import IMAGES, taken
 from bife_tasks.tracking import mlflow_runs
 from tests.browser.chromium import NoBrowserError, chromium, missing
 from tests.browser.showing import CHALLENGED, promotion_of
 from tests.browser.views import VIEWS, View, choose, field, fill_in, form_of, refuse_zero_samples, resume
 from tests.support.challenging import beside, challenge_in
-from tests.support.documents import DOCS
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(1800)]
 
@@ -51,12 +51,13 @@ def test_a_view_shows_what_a_reader_needs(page, shown, view):
     view.open(page, shown)
     assert missing(page, view.texts) == []
     if view.pictured and os.environ.get("BIFE_SCREENSHOTS"):  # make screenshots
-        picture = DOCS / "images" / f"{view.name}.png"
+        picture = IMAGES / f"{view.name}.png"
         page.wait_for_timeout(view.calm_ms)
         page.screenshot(path=picture)
         with Image.open(picture) as image:
             image.convert("RGB").quantize(256).save(picture, optimize=True)  # a third of the bytes
         assert picture.stat().st_size < 150_000
+        taken(view.name)
 
 
 def test_the_best_rule_is_row_one(page, shown):
