@@ -143,14 +143,20 @@ def form() -> dict[str, Any]:
     sections = {name: part for name, part in parts.items() if part.get("properties")}
     for name in ("benchmark", "folder"):
         del sections["instances"]["properties"][name]
+    for section, part in sections.items():
+        for name, field in part["properties"].items():
+            of_preset = {each: start["advanced"].get(section, {}).get(name) for each, start in starts.items()}
+            field["description"] = f"{field['description']} {_default(of_preset)}"
+    groups = {
+        name: _group(name, part["properties"], part["description"].partition("\n")[0])
+        for name, part in sections.items()
+    }
     fields["advanced"] = {
         "description": "Any other setting; what is left out is the preset's.",
-        "anyOf": [
-            {"title": "As the preset", "type": "null"},
-            _group("Own", {name: _group(name, part["properties"]) for name, part in sections.items()}),
-        ],
+        # Of a type without a value Prefect's form says that, and nothing else.
+        "anyOf": [_group("As the preset", {}), _group("Own", groups)],
     }
-    return _group("Settings", fields)
+    return _group("Settings", fields, "What is solved, and how; what is left out is the preset's.")
 
 
 def _choice(about: str, listed: tuple[str, list[str]], other: str) -> dict[str, Any]:
@@ -162,22 +168,26 @@ def _choice(about: str, listed: tuple[str, list[str]], other: str) -> dict[str, 
 
 def _default(of_preset: Mapping[str, Any]) -> str:
     """Say what a setting is where it is left out, from its value in each preset."""
-    of_value: dict[Any, list[str]] = {}
+    of_value: dict[str, list[str]] = {}
     for name, value in of_preset.items():
-        of_value.setdefault(value, []).append(name)
+        text = (
+            "none" if value in (None, "", [], {}) else value if isinstance(value, str) else json.dumps(value)
+        )
+        of_value.setdefault(text, []).append(name)
     if len(of_value) > 1:
         listed = (f"{value} ({', '.join(names)})" for value, names in of_value.items())
         return f"Default: {', '.join(listed)}."
-    return f"Default: {'none' if None in of_value else next(iter(of_value))}."
+    return f"Default: {next(iter(of_value))}."
 
 
-def _group(title: str, fields: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
+def _group(title: str, fields: Mapping[str, dict[str, Any]], about: str = "") -> dict[str, Any]:
     ordered = {}
     for position, (name, field) in enumerate(fields.items()):
         switch = {"enum": [True, False]} if field.get("type") == "boolean" else {}  # no box: two states
         kept = {about: value for about, value in field.items() if about != "default"}
         ordered[name] = kept | switch | {"title": name, "position": position}
-    return {"title": title, "type": "object", "properties": ordered, "additionalProperties": False}
+    group = {"title": title, "type": "object", "properties": ordered, "additionalProperties": False}
+    return group | ({"description": about} if about else {})
 
 
 def read_settings(path: Path) -> dict[str, Any]:

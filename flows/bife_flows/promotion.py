@@ -16,15 +16,19 @@ from bife_core.registry.base import GATE, Case, ChampionChange
 from bife_core.registry.evidence import UNGATED, RegisteredRule
 from bife_core.run.stages.conclusions import link
 from bife_core.run.stages.tracker import Tracker
-from bife_flows.reporting.conduct import stage
+from bife_flows.reporting.conduct import described, stage
 from bife_flows.reporting.conductor import flow_runtime, present_run, with_message
+from bife_tasks.stores import observer
 
 _POLL_S = 3
 
 Text = Annotated[str, Field(min_length=1, max_length=500)]
-_MODEL = {"description": "Registered model, such as bife-combinatorial_auction."}
-RuleName = Annotated[str, Field(min_length=1, json_schema_extra=_MODEL)]
-Hours = Annotated[float, Field(gt=0, le=8760)]
+RuleName = Annotated[str, described("Registered model, such as bife-combinatorial_auction.", min_length=1)]
+Hours = Annotated[float, described("Hours to wait for a person; then all stays as it is.", gt=0, le=8760)]
+
+
+_ANSWER = "This run waits for an answer: open the menu at the top right of its page, then Resume."
+_KEPT = "Kept in the registry beside the rule."
 
 
 class Approval(RunInput):
@@ -33,13 +37,18 @@ class Approval(RunInput):
     decision: Literal["approve", "reject"] = Field(
         description="Approve what is proposed above; reject to leave the champion as it is."
     )
-    reason: Text = Field(description="Kept in the registry beside the rule.")
+    reason: Text = Field(description=_KEPT)
     who: Text = Field(description="Your name, kept beside the reason.")
 
 
 @stage("promotion", "{name}")
 def promotion(
-    name: RuleName, approval: Literal["person", "gate"] = "person", wait_hours: Hours = 168.0
+    name: RuleName,
+    approval: Annotated[
+        Literal["person", "gate"],
+        described("Who decides: a person on this page, or the statistical gate alone."),
+    ] = "person",
+    wait_hours: Hours = 168.0,
 ) -> ChampionChange:
     """Compare a registered model's challenger with RPB and the champion, and promote it if it earns that.
 
@@ -84,9 +93,11 @@ def promotion(
 @stage("rollback", "{name}")
 def rollback(
     name: RuleName,
-    reason: Text,
-    who: Annotated[str, Field(max_length=500)] = "",
-    version: int | None = None,
+    reason: Annotated[str, described(_KEPT, min_length=1, max_length=500)],
+    who: Annotated[
+        str, described("Your name; without one a person is asked on this page.", max_length=500)
+    ] = "",
+    version: Annotated[int | None, described("The champion that is meant; none: whichever it is.")] = None,
     wait_hours: Hours = 168.0,
 ) -> ChampionChange:
     """Take the champion of a registered model out of use: the one that it replaced, if any, is champion again.
@@ -152,6 +163,8 @@ def _require_pages(otherwise: str) -> None:
 def _ask(about: str, key: str, wait_hours: float) -> tuple[str | None, str, str]:
     """Return what a person decides on what is shown in Markdown, who, and why; no decision if none comes in time."""
     form, limit_s, run = Approval.with_initial_data(description=about), int(wait_hours * 3600), present_run()
+    if run is None or run.run_count <= 1:  # once there is an answer the run starts anew
+        observer().note(_ANSWER)
     try:
         if run is not None and run.deployment_id is not None:
             # No process waits; the worker starts the run anew once there is an answer.

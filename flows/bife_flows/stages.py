@@ -7,8 +7,6 @@ from collections.abc import Callable
 from typing import Annotated, Any, Final, TypeVar
 
 from prefect import Flow
-from pydantic import Field
-from pydantic.config import JsonDict
 from pydantic.json_schema import SkipJsonSchema
 
 from bife_core.run.settings import Settings
@@ -19,21 +17,18 @@ from bife_core.run.stages.search import search as search_for_rules
 from bife_core.run.stages.tune import tune
 from bife_core.run.stages.watch import watch as watch_champion
 from bife_core.solver.methods.base import AnyMethod
-from bife_flows.reporting.conduct import stage
+from bife_flows.reporting.conduct import described, stage
 
 R = TypeVar("R")
 
 _HIDE: Final[Any] = SkipJsonSchema  # leaves a parameter out of the form on Prefect's page
 
-# As an extra, since Prefect drops a plain description from the form.
-_METHOD: JsonDict = {
-    "description": "A file on the worker's machine, a reference rule such as paper_ca, or models:/NAME@ALIAS."
-}
-_RULE = Annotated[str, Field(min_length=1, json_schema_extra=_METHOD)]
+_METHOD: Final = "A file on the worker's machine, a reference rule such as paper_ca, or models:/NAME@ALIAS"
 _TYPES: Final[dict[str, Any]] = {
     "config": Settings,
-    "rule": _RULE | _HIDE[AnyMethod],
-    "others": tuple[str | _HIDE[AnyMethod], ...],
+    "rule": Annotated[str, described(f"{_METHOD}.", min_length=1)] | _HIDE[AnyMethod],
+    "others": Annotated[tuple[str | _HIDE[AnyMethod], ...], described(f"Further methods. {_METHOD}.")],
+    "as_challenger": Annotated[bool, described("Register the rule, and make it challenger.")],
 }
 """What the form has for parameters, by name, in place of what the stage has; flows pass methods as they are."""
 
@@ -52,6 +47,6 @@ def _flow(name: str, function: Callable[..., R], between_flows: tuple[str, ...] 
 collection = _flow("collection", collect)
 tuning = _flow("tuning", tune, ("best_rule", "starts", "beside"))
 search = _flow("search", search_for_rules, ("decisions", "beside"))
-evaluation = _flow("evaluation", evaluate, ("choice", "ablation", "found_by"))
+evaluation = _flow("evaluation", evaluate, ("choice", "ablation", "found_by", "promoting"))
 pipeline = _flow("pipeline", run)
 watch = _flow("watch", watch_champion)

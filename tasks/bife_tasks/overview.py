@@ -1,4 +1,4 @@
-"""What a person who operates a home looks at: champions, searches, money, what waits, and what the disk holds."""
+"""What a person who operates a home looks at: champions, searches, runs, money, what waits, and what the disk holds."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from bife_core.base.errors import BifeError
 from bife_core.base.wording import as_markdown, counted, interval_text
-from bife_core.registry.evidence import CHAMPION, UNGATED, RegisteredRule
+from bife_core.registry.evidence import CHALLENGER, CHAMPION, UNGATED, RegisteredRule
 from bife_core.run.stages.records import SEARCH
 from bife_core.store.home import project_home
 from bife_tasks import mlflow_tracks
@@ -40,18 +40,38 @@ class Section(NamedTuple):
     rows: Sequence[Row]
 
 
-def sections(waiting: Callable[[], Sequence[Row]] | None = None) -> list[Section]:
-    """Return what there is to see in the home now; `waiting` asks a Prefect server which runs wait, and how long."""
+class Server(NamedTuple):
+    """What a Prefect server has: runs that wait for a person, and how long; the last pipelines, and how they ended."""
+
+    waiting: Sequence[Row]
+    pipelines: Sequence[Row]
+
+
+def sections(ask: Callable[[], Server] | None = None) -> list[Section]:
+    """Return what there is to see in the home now; `ask` asks a Prefect server for what it has."""
     home, now = project_home(), datetime.now(UTC)
-    runs = () if waiting is None else waiting()
-    unasked = "No Prefect server was asked." if waiting is None else "Nothing."
+    server = Server((), ()) if ask is None else ask()
+    unasked = "No Prefect server was asked." if ask is None else "Nothing."
     sizes = home.sizes_mb()
     disk = [(name, f"{size:,.0f}") for name, size in sizes.items() if size >= 1]
     free = home.lack_of_room or f"{home.free_mb:,.0f} MB are free."
     used = f"{sum(sizes.values()):,.0f} MB in {home.root}; {free}"
+    rules, trouble = list[RegisteredRule](), ""
+    try:
+        rules = registry().versions()
+    except BifeError as error:
+        trouble = str(error)
+    champions, challengers = (
+        [rule for rule in rules if alias in rule.aliases] for alias in (CHAMPION, CHALLENGER)
+    )
+    waiting = [_registered(rule) for rule in challengers if rule not in champions]
     return [
-        _families(now),
-        Section("Waiting for a person", "" if runs else unasked, ("run", "for"), runs),
+        _families(champions, trouble, now),
+        Section("Challengers", "" if waiting else "None.", ("version", "ratio to RPB", "SCIP"), waiting),
+        Section("Waiting for a person", "" if server.waiting else unasked, ("run", "for"), server.waiting),
+        Section(
+            "Pipelines", "" if server.pipelines else unasked, ("run", "state", "outcome"), server.pipelines
+        ),
         _calls(now),
         _untracked(),
         Section("Disk", used, ("part", "MB"), disk),
@@ -66,18 +86,13 @@ def _untracked() -> Section:
     return Section("Not in MLflow yet", "" if left else "Nothing.", ("record", "events left"), left)
 
 
-def _families(now: datetime) -> Section:
+def _families(champions: Sequence[RegisteredRule], trouble: str, now: datetime) -> Section:
     """Return the champions for each kind of instances and settings of SCIP, and the last search for a rule."""
-    rules, trouble = list[RegisteredRule](), ""
-    try:
-        rules = [rule for rule in registry().versions() if CHAMPION in rule.aliases]
-    except BifeError as error:
-        trouble = str(error)
     searches = _last_searches(now)
-    labels = [rule.tags.get("benchmark", rule.name) for rule in rules]
+    labels = [rule.tags.get("benchmark", rule.name) for rule in champions]
     rows: list[Row] = [
-        (label, *_champion(rule, now), *searches.get(label, ("none", "-", "-")))
-        for label, rule in zip(labels, rules, strict=True)
+        (label, *_registered(rule), _age(rule, now), *searches.get(label, ("none", "-", "-")))
+        for label, rule in zip(labels, champions, strict=True)
     ]
     rows += [(label, "none", "-", "-", "-", *last) for label, last in searches.items() if label not in labels]
     rows.sort(key=lambda row: (row[0], str(row[1])))
@@ -85,12 +100,12 @@ def _families(now: datetime) -> Section:
     return Section("Families", trouble or ("" if rows else "No search yet."), columns, rows)
 
 
-def _champion(rule: RegisteredRule, now: datetime) -> Row:
-    ratio, approved, evidence = "-", rule.tags.get("approved_at"), rule.evidence
+def _registered(rule: RegisteredRule) -> Row:
+    """Return a version with its page, its ratio to RPB, and the settings of SCIP it was measured under."""
+    ratio, evidence = "-", rule.evidence
     if evidence is not None:
         interval = interval_text(evidence.ci_low, evidence.ci_high).removeprefix("interval ")
         ratio = f"{evidence.ratio:.3f} ({interval})"
-    age = age_text(now - datetime.fromisoformat(approved)) if approved else "-"
     return (
         Link(
             f"{rule.name} {rule.version}{UNGATED * rule.ungated}",
@@ -98,8 +113,12 @@ def _champion(rule: RegisteredRule, now: datetime) -> Row:
         ),
         ratio,
         rule.solver,
-        age,
     )
+
+
+def _age(champion: RegisteredRule, now: datetime) -> str:
+    approved = champion.tags.get("approved_at")
+    return age_text(now - datetime.fromisoformat(approved)) if approved else "-"
 
 
 def _last_searches(now: datetime) -> dict[str, Row]:

@@ -59,6 +59,7 @@ def up(
     from bife_core.base.files import write_whole
     from bife_flows.operate import guard
     from bife_flows.operate.programs import Access, mlflow_server, ports, prefect_server, worker
+    from bife_flows.reporting.artifacts import OVERVIEW_PAGE
     from bife_tasks.stores import tracker
 
     access, process, servers, addresses = Access.at(host), psutil.Process(), list[Server](), dict[str, str]()
@@ -97,6 +98,10 @@ def up(
             at_end.callback(servers[-1].stop)
             servers[-1].wait_ready(waits=say)
             prefect = ("Prefect", f"{addresses['Prefect']}   start, schedule, watch and approve runs")
+            overview = (
+                "overview",
+                f"{addresses['Prefect']}/v2{OVERVIEW_PAGE}   what there is, and what waits",
+            )
             shown = ("tracker", f"{tracker().name}, whose pages `bife up` does not serve")
             if "MLflow" in addresses:
                 from bife_tasks.tracking.mlflow_runs import searches_url
@@ -104,7 +109,13 @@ def up(
                 runs = searches_url(addresses["MLflow"])
                 shown = ("MLflow", f"{runs}   compare runs, samples and registered rules")
             show_facts(
-                [prefect, shown, ("logs", str(home.root / "logs")), ("stop", "Ctrl-C, or `bife down`")]
+                [
+                    prefect,
+                    overview,
+                    shown,
+                    ("logs", str(home.root / "logs")),
+                    ("stop", "Ctrl-C, or `bife down`"),
+                ]
             )
             write(**{server.name: server.health for server in servers})
             while True:
@@ -213,12 +224,12 @@ def _overview(state: Up | None, answering: Mapping[str, bool]) -> list[Section]:
         return sections()
     from prefect.client.orchestration import SyncPrefectClient, get_client
 
-    from bife_flows.reporting.artifacts import waiting_in
+    from bife_flows.reporting.artifacts import on_server
 
     pages = f"{addresses['Prefect']}/v2" if "Prefect" in addresses else None
     api, auth = health.removesuffix("/health"), os.environ.get("BIFE_SERVER_AUTH") or None
     with SyncPrefectClient(api, auth_string=auth) if health else get_client(sync_client=True) as client:
-        return sections(lambda: waiting_in(client, pages))
+        return sections(lambda: on_server(client, pages))
 
 
 def _linked(cell: Cell) -> str | Text:

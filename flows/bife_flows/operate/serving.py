@@ -31,7 +31,7 @@ from prefect.workers.process import ProcessWorker
 from bife_core.base.errors import BifeError
 from bife_core.solver.scip.solve import versions
 from bife_flows.operate.running import close_abandoned
-from bife_flows.reporting.artifacts import renew
+from bife_flows.reporting.artifacts import OVERVIEW_PAGE, renew
 from bife_flows.reporting.conduct import name_delivered
 from bife_tasks.stores import ENDED, tracker
 
@@ -91,7 +91,7 @@ def _register(client: SyncPrefectClient, declared: dict[str, Any]) -> str | None
     form = flow.parameters.model_dump(exclude_unset=True)
     update: dict[str, Any] = {
         "version": versions()["bife"],
-        "description": declared["description"],
+        "description": f"{declared['description']}\n\n[Overview](/v2{OVERVIEW_PAGE})",
         "entrypoint": declared["entrypoint"],
         "path": None,  # flows are imported; there is nothing to copy
         "pull_steps": [],

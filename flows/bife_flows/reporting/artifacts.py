@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Iterator
@@ -20,7 +21,8 @@ from prefect.artifacts import (
 from prefect.client.orchestration import SyncPrefectClient, get_client
 from prefect.client.schemas.actions import ArtifactCreate, ArtifactUpdate
 from prefect.client.schemas.filters import ArtifactFilter, FlowFilter, FlowRunFilter
-from prefect.client.schemas.objects import StateType
+from prefect.client.schemas.objects import TERMINAL_STATES, FlowRun, StateType
+from prefect.client.schemas.sorting import FlowRunSort
 from prefect.exceptions import PrefectException
 from prefect.utilities.urls import url_for
 
@@ -29,11 +31,17 @@ from bife_core.base.wording import first_line, storable
 from bife_core.run.study import SearchState
 from bife_core.run.study.files import sample_rows
 from bife_core.search import CostPoint
-from bife_tasks.overview import Link, Row, age_text, markdown, sections
+from bife_tasks.overview import Link, Server, age_text, markdown, sections
 from bife_tasks.stores import observer
 
 OVERVIEW: Final = "bife-overview"
 """Key of the one artifact that is of no run."""
+
+OVERVIEW_PAGE: Final = f"/artifacts/key/{OVERVIEW}"
+"""Where Prefect's pages show it, below their address."""
+
+_PIPELINES: Final = 10
+"""How many pipelines the overview has, the last ones."""
 
 _TABLE_COLUMNS = ("id", "f_hf", "f_lf", "operator", "generation", "parents", "failure", "thought")
 
@@ -62,6 +70,7 @@ class SearchPage:
     def __init__(self, label: str, links: str) -> None:
         self._label, self._links = label, links
         self._bar: UUID | None = None
+        self._tables: dict[str, UUID] = {}
         self._drawn: tuple[CostPoint, ...] = ()
 
     def generation(self, state: SearchState) -> None:
@@ -75,21 +84,31 @@ class SearchPage:
                 self._bar = cast(UUID, create_progress_artifact(percent, key=key, description=state.sentence))
             else:
                 update_progress_artifact(self._bar, progress=percent, description=state.sentence)
-            create_table_artifact(
+            self._table(
+                "population",
                 [{name: _shown(row[name]) for name in _TABLE_COLUMNS} for row in rows],
-                key=artifact_key("population", self._label),
-                description=f"Rules after generation {state.generation}, best first. {self._links}",
+                f"Rules after generation {state.generation}, best first. {self._links}",
             )
             if state.curve and state.curve != self._drawn:
                 self._drawn = state.curve
-                create_table_artifact(
-                    [
-                        {"CPU seconds": round(at.solver_s, 1), "best F_HF": at.f_hf, "rule": at.sample}
-                        for at in state.curve
-                    ],
-                    key=artifact_key("anytime", self._label),
-                    description=f"Best F_HF so far over CPU seconds in the solver. {self._links}",
+                points = [
+                    {"CPU seconds": round(at.solver_s, 1), "best F_HF": at.f_hf, "rule": at.sample}
+                    for at in state.curve
+                ]
+                self._table(
+                    "anytime", points, f"Best F_HF so far over CPU seconds in the solver. {self._links}"
                 )
+
+    def _table(self, kind: str, rows: list[dict[str, object]], about: str) -> None:
+        """Show a table, in the place of the last one of its kind."""
+        if kind not in self._tables:
+            key = artifact_key(kind, self._label)
+            self._tables[kind] = cast(UUID, create_table_artifact(rows, key=key, description=about))
+            return
+        with get_client(sync_client=True) as client:
+            client.update_artifact(
+                self._tables[kind], ArtifactUpdate(data=json.dumps(rows), description=about)
+            )
 
 
 def show_conclusion(label: str, stage: str, text: str) -> None:
@@ -99,18 +118,30 @@ def show_conclusion(label: str, stage: str, text: str) -> None:
         create_markdown_artifact(storable(text), key=artifact_key(stage, label), description=about)
 
 
-def waiting_in(client: SyncPrefectClient, pages: str | None = None) -> list[Row]:
-    """Return the runs of a Prefect server that wait for a person; `pages` is the address of its pages."""
-    runs = client.read_flow_runs(
-        flow_filter=FlowFilter.model_validate({"name": {"any_": ["promotion", "rollback"]}}),
-        flow_run_filter=FlowRunFilter.model_validate({"state": {"type": {"any_": [StateType.PAUSED]}}}),
+def on_server(client: SyncPrefectClient, pages: str | None = None) -> Server:
+    """Return what a Prefect server has to show in the overview; `pages` is the address of its pages."""
+
+    def runs(names: list[str], **further: object) -> list[FlowRun]:
+        return client.read_flow_runs(
+            flow_filter=FlowFilter.model_validate({"name": {"any_": names}}),
+            flow_run_filter=FlowRunFilter.model_validate(further),
+            sort=FlowRunSort.EXPECTED_START_TIME_DESC,
+        )
+
+    def linked(run: FlowRun) -> Link:
+        return Link(run.name, url_for("flow-run", obj_id=run.id, default_base_url=pages) or "")
+
+    paused = runs(["promotion", "rollback"], state={"type": {"any_": [StateType.PAUSED]}})
+    ended = runs(["pipeline"], state={"type": {"any_": [*TERMINAL_STATES]}})[:_PIPELINES]
+    now = datetime.now(UTC)
+    return Server(
+        waiting=[(linked(run), age_text(now - run.state.timestamp)) for run in paused if run.state],
+        pipelines=[
+            (linked(run), run.state.name or "", (run.state.message or "").partition("\n")[0])
+            for run in ended
+            if run.state
+        ],
     )
-    rows = list[Row]()
-    for run in runs:
-        if run.state is not None:
-            page = url_for("flow-run", obj_id=run.id, default_base_url=pages) or ""
-            rows.append((Link(run.name, page), age_text(datetime.now(UTC) - run.state.timestamp)))
-    return rows
 
 
 def renew() -> None:
@@ -118,8 +149,8 @@ def renew() -> None:
     if not os.environ.get("PREFECT_API_URL"):
         return  # an API that ends with its run has no pages
     with get_client(sync_client=True) as client:
-        text = storable(markdown(sections(lambda: waiting_in(client))))
-        about = "Champions, searches, money, what waits and what the disk holds"
+        text = storable(markdown(sections(lambda: on_server(client))))
+        about = "Champions, challengers, searches, pipelines, money, what waits and what the disk holds"
         wanted = ArtifactFilter.model_validate({"key": {"any_": [OVERVIEW]}})
         artifacts = client.read_artifacts(artifact_filter=wanted, limit=1)
         if artifacts:

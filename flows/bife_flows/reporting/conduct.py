@@ -6,6 +6,7 @@ import functools
 import inspect
 import logging
 import os
+import re
 import socket
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
@@ -20,6 +21,7 @@ from prefect.exceptions import MissingContextError
 from prefect.logging import get_run_logger
 from prefect.logging.loggers import flow_run_logger
 from prefect.states import Completed, Failed
+from pydantic import Field
 
 from bife_core.base.errors import BifeError
 from bife_core.base.wording import storable
@@ -176,18 +178,39 @@ def report_end(flow: Flow[..., Any] | None, flow_run: FlowRun, state: State[Any]
         flow_run_logger(flow_run, flow).warning(left)
 
 
+def described(about: str, **bounds: Any) -> Any:
+    """Return what a form says of a parameter, as an extra: Prefect drops a plain description."""
+    return Field(json_schema_extra={"description": about}, **bounds)
+
+
+def _keeping_names(pattern: str) -> Callable[[], str]:
+    """Return what names runs by a pattern of their parameters, but for those that a person named.
+
+    Prefect itself names a run by two words with a dash between.
+    """
+
+    def name() -> str:
+        context = FlowRunContext.get()
+        assert context is not None, "Prefect calls this in a run"
+        present = context.flow_run.name if context.flow_run is not None else ""
+        by_prefect = re.fullmatch("[A-Za-z]+-[A-Za-z]+|", present)
+        return pattern.format(**context.parameters or {}) if by_prefect else present
+
+    return name
+
+
 def stage(
     name: str, about: str = "{config.instances.label}", parameters: inspect.Signature | None = None
 ) -> Callable[[Callable[P, R]], Flow[P, R]]:
     """Return a decorator that makes a flow; runs are called by `name` and what they are about.
 
-    `parameters` are those of a stage's flow, which gives the stage its runtime.
+    A name that a person gave a run stays. `parameters` are those of a stage's flow, which gives the stage its runtime.
     """
 
     def made(function: Callable[P, R]) -> Flow[P, R]:
         decorated = flow(
             name=name,
-            flow_run_name=f"{name} {about}",
+            flow_run_name=_keeping_names(f"{name} {about}"),
             on_running=[name_owner],
             on_failure=[report_end],
             on_crashed=[report_end],

@@ -22,6 +22,7 @@ from bife_core.run.stages.watch import CHAMPION_SLOWER
 from bife_core.store.home import Home
 from bife_flows.operate.running import GONE
 from bife_flows.operate.serving import AUTOMATIONS, DEPLOYMENTS, WORK_POOL, register
+from bife_flows.reporting.artifacts import OVERVIEW_PAGE
 from bife_flows.reporting.conductor import NOTHING_TO_DO, PrefectConductor
 from tests.support.operating import until
 
@@ -41,6 +42,25 @@ def test_forms_fit_the_flows_and_are_filled_with_the_quick_preset_and_another_se
         triggers = deployment.get("triggers", [])
         expected = {name for trigger in triggers for name in trigger["parameters"]}
         assert form["properties"].keys() >= deployment.get("parameters", {}).keys() | expected
+
+
+@pytest.mark.parametrize("deployment", DEPLOYMENTS, ids=lambda deployment: deployment["name"])
+def test_a_form_says_what_each_parameter_and_section_is_and_what_the_presets_have(deployment):
+    fields = resolve_name(deployment["entrypoint"]).parameters.model_dump(exclude_unset=True)["properties"]
+    assert [name for name, field in fields.items() if not field.get("description")] == []
+    if "config" not in fields:
+        return
+    usual, own = fields["config"]["properties"]["advanced"]["anyOf"]
+    assert usual | {"title": ""} == {
+        "title": "", "type": "object", "properties": {}, "additionalProperties": False
+    }, "of a type without values Prefect's form shows nothing else"  # fmt: skip
+    for name, section in own["properties"].items():
+        assert section["description"].endswith("."), name
+        assert [
+            field for field in section["properties"].values() if "Default: " not in field["description"]
+        ] == []
+    about = own["properties"]["high"]["properties"]["instances"]["description"]
+    assert about.endswith("Default: 2 (smoke), 6 (quick), 20 (paper).")
 
 
 def test_what_a_deployment_is_filled_in_with_is_resolved_and_tuned(tmp_path, monkeypatch):
@@ -78,6 +98,7 @@ def test_registering_again_keeps_what_a_person_changed_and_renews_the_rest(serve
     assert register(served, AGAIN) == []
     made = served.read_deployment_by_name("pipeline/pipeline-again")
     assert made.parameters == AGAIN[3]["parameters"]
+    assert made.description.endswith(f"\n\n[Overview](/v2{OVERVIEW_PAGE})")
     smaller = {"preset": "smoke", "samples": 4}
     mine = {"parameters": {"config": smaller}, "tags": ["mine"], "concurrency_limit": 3}
     served.update_deployment(made.id, DeploymentUpdate(**mine, description="gone", version="0"))

@@ -7,6 +7,7 @@ import pytest
 from prefect import task
 from prefect.client.orchestration import get_client
 from prefect.client.schemas.filters import ArtifactFilter
+from prefect.flow_engine import run_flow
 
 from bife_core.base.errors import BifeError, RuleError
 from bife_core.run.observer import TrackedRun
@@ -50,11 +51,14 @@ def test_a_table_a_bar_and_a_curve_grow_with_the_search_which_ends_with_a_senten
         found = artifacts(f"{kind}-combinatorial-auction")
         return [artifact for artifact in found if str(artifact.flow_run_id) == ended["id"]]
 
-    tables = shown("population")
-    assert len(tables) == len(smoke.diary.states)
-    assert f'"id": "{best.id}"' in str(tables[-1].data).splitlines()[0][:40]
+    (table,) = shown("population")
+    assert table.description.startswith(
+        f"Rules after generation {smoke.diary.states[-1].generation}, best first."
+    )
+    assert f'"id": "{best.id}"' in str(table.data).splitlines()[0][:40]
     assert shown("progress")[-1].data == 100.0
-    curve = json.loads(shown("anytime")[-1].data)
+    (drawn,) = shown("anytime")
+    curve = json.loads(drawn.data)
     assert curve[-1]["best F_HF"] == best.f_hf
     assert curve == sorted(curve, key=lambda point: (point["CPU seconds"], point["best F_HF"]))
 
@@ -72,6 +76,24 @@ def test_links_lead_somewhere_only_with_a_server():
         TrackedRun(url="http://m/#/r", ranking="http://m/#/t", tracker="MLflow")
     )
     assert "`bife up`" in links(TrackedRun(url="#/r", ranking="#/t", tracker="MLflow"))
+
+
+@stage("naming", "of {number}")
+def naming(number: int) -> None:
+    """Do nothing."""
+
+
+def test_a_run_keeps_the_name_that_a_person_gave_it(prepared):
+    naming(1)
+    with get_client(sync_client=True) as client:
+        for name in ("Before the holidays", "brave-otter", "Incredible-Skunk"):
+            run = client.create_flow_run(naming, parameters={"number": 2}, name=name)
+            run_flow(naming, flow_run=run, parameters={"number": 2})
+    assert {run["name"] for run in flow_runs("naming")} == {
+        "naming of 1",
+        "Before the holidays",
+        "naming of 2",
+    }
 
 
 @task

@@ -2,13 +2,15 @@
 
 import logging
 from datetime import timedelta
+from types import SimpleNamespace
 
 from prefect.client.orchestration import get_client
 from prefect.client.schemas.filters import ArtifactFilter
 
-from bife_flows.reporting.artifacts import OVERVIEW, renew
+from bife_core.base.errors import ConfigError
+from bife_flows.reporting.artifacts import OVERVIEW, on_server, renew
 from bife_flows.reporting.conduct import stage
-from bife_tasks.overview import Link, Section, age_text, markdown
+from bife_tasks.overview import Link, Section, age_text, markdown, sections
 
 
 def test_the_page_has_a_table_for_each_part_whatever_its_cells_hold():
@@ -24,6 +26,35 @@ def test_the_page_has_a_table_for_each_part_whatever_its_cells_hold():
     assert "| auctions | none | [1 day ago](http://mlflow/#/run) | stopped: a \\| b c | usd 80 % |" in text
     assert "## Waiting\n\nOf persons.\n\n| run | for |\n| --- | --- |\n| promotion x | 1 hour |" in text
     assert text.endswith("## Model API\n\nNo call lately.")
+
+
+@stage("pipeline", "on {label}")
+def failing(label: str) -> None:
+    """Fail as a pipeline."""
+    raise ConfigError(f"There is no {label} | here.\nNor there.")
+
+
+def test_a_pipeline_that_failed_and_a_challenger_are_in_it(prepared, monkeypatch):
+    failing("salt mine", return_state=True)
+    challenger = SimpleNamespace(
+        name="bife-plans",
+        version=3,
+        aliases=("challenger",),
+        ungated=False,
+        evidence=None,
+        solver="SCIP default",
+        tags={},
+    )
+    champion = SimpleNamespace(**vars(challenger) | {"version": 2, "aliases": ("champion", "challenger")})
+    versions = SimpleNamespace(versions=lambda: [champion, challenger])
+    monkeypatch.setattr("bife_tasks.overview.registry", lambda: versions)
+    monkeypatch.setattr("bife_tasks.overview.tracker", lambda: SimpleNamespace(page_of=lambda rule: ""))
+    with get_client(sync_client=True) as client:
+        parts = {part.title: part for part in sections(lambda: on_server(client))}
+    (row,) = [row for row in parts["Pipelines"].rows if row[0].text == "pipeline on salt mine"]
+    assert "/runs/flow-run/" in row[0].url
+    assert row[1:] == ("Failed", "There is no salt mine | here.")
+    assert [row[0].text for row in parts["Challengers"].rows] == ["bife-plans 3"]
 
 
 @stage("ending", "")
