@@ -138,7 +138,7 @@ hostile: $(STAMP)
 	@$(BIN)/python -m tests.hostile $(CORPUS)
 
 findings:
-	@$(PYTHON) -m bench.findings $(NAMES)
+	@$(PYTHON) -P bench/findings.py $(NAMES)
 
 # Shows early what a release of Prefect or MLflow breaks; a failure need not come from a change here.
 newest:

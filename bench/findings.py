@@ -1,4 +1,4 @@
-"""Run the scripts of `findings/` and say which behave otherwise now: `python -m bench.findings [NAME ...]`."""
+"""Run the scripts of `findings/` and say which behave otherwise now: `make findings`."""
 
 from __future__ import annotations
 

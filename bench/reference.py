@@ -1,4 +1,8 @@
-"""Write docs/reference/api.md, the public interface, from the docstrings: `python -m bench.reference`."""
+"""Write the pages that are made: `python -m bench.reference`.
+
+docs/reference/api.md is the public interface, from the docstrings; docs/explanation/same-file.md what solvers read
+otherwise, from the table that readers refuse and note by.
+"""
 
 from __future__ import annotations
 
@@ -10,8 +14,11 @@ import griffe
 from griffe2md import ConfigDict, default_config, render_object_docs
 
 import bife_core
+from bife_core.solver.scip.differences import differences
 
-PAGE: Final = Path(__file__).parents[1] / "docs" / "reference" / "api.md"
+DOCS: Final = Path(__file__).parents[1] / "docs"
+PAGE: Final = DOCS / "reference" / "api.md"
+SAME_FILE: Final = DOCS / "explanation" / "same-file.md"
 _HEAD: Final = """# API reference
 
 The names of `bife_core`, written from their docstrings by `python -m bench.reference`. What other modules hold is not
@@ -43,8 +50,83 @@ def page() -> str:
     return _HEAD + re.sub(r"\n{3,}", "\n\n", text).strip() + "\n"
 
 
+_SAME_FILE_HEAD: Final = """# The same file, other models
+
+Two solvers may read one file as two models, without a message. Their times and optima can be compared only where both
+have read the same. BiFE checks a file before SCIP reads it, and refuses it in a sentence with the line and what to do,
+or notes what others read otherwise: `bife doctor --instances DIR` and every run say both. Each script is in
+[findings](../../findings/README.md) and runs without BiFE; `make findings` says which solvers behave otherwise today.
+
+Versions: SCIP 10.0 (PySCIPOpt 6.3.0), HiGHS 1.16.0, CBC of cbcbox 2.935, CBC 2.10.3 of PuLP 3.3.2, GLPK 5.0 (swiglpk
+5.0.13), OR-Tools 9.15.6755.
+
+"""
+_FORMATS: Final = {
+    **{
+        "any": "All formats",
+        "lp": "LP, RLP, PIP",
+        "mps": "MPS",
+        "opb": "OPB and WBO",
+        "fzn": "FlatZinc",
+        "nl": "NL",
+    },
+    **{"osil": "OSiL", "cip": "CIP", "cnf": "CNF"},
+}
+_SAME_FILE_TAIL: Final = """## Solutions
+
+| written by | read by SCIP | read by HiGHS | a start for CBC |
+|---|---|---|---|
+| SCIP | yes, but for names that begin with `NAME` | refused | no, and no error |
+| HiGHS, style 0 | refused | yes | yes |
+| HiGHS, style 3 (GLPK's) | **as zeros** | refused | no, and no error |
+| CBC | **as zeros** | refused | yes |
+
+Where zeros satisfy all rows, as in a knapsack, SCIP keeps that solution and calls it feasible. Proof:
+`scip-sol-of-other-solvers`, `scip-sol-names`.
+
+## Settings
+
+| what is in the file | SCIP | OR-Tools | proof |
+|---|---|---|---|
+| a comment | reads it | refuses the whole | `ortools-scip-parameters` |
+| a line of more than 1022 bytes | reads it as several | | `scip-set-long-line` |
+| a character in quotes | refuses it | refuses the whole | `ortools-scip-parameters` |
+| an integer beyond 32 bits | cuts it without a word | | `scip-set-integers` |
+
+BiFE refuses long lines and integers beyond 32 bits.
+
+## What to do
+
+Write `.mps`, with one lower and then one upper bound of each column, the upper one from 0 to 1e19, and minimise an
+objective without a constant: most of the rows are about something else. Then compare optima, and not only
+[statuses](limits.md).
+"""
+
+
+def same_file_page() -> str:
+    parts = []
+    for format_, cases in differences().items():
+        parts.append(f"## {_FORMATS[format_]}\n")
+        if rows := [case for case in cases.values() if "construct" in case]:
+            parts.append("| what is in the file | SCIP | others | BiFE | proof |\n|---|---|---|---|---|")
+            for row in rows:
+                proof = row["proved"] if " " in row["proved"] else f"`{row['proved']}`"
+                does = "refuses it" if "refused" in row else "notes it"
+                parts.append(f"| {row['construct']} | {row['scip']} | {row['others']} | {does} | {proof} |")
+            parts.append("")
+        if refused := [case["refused"] for case in cases.values() if "construct" not in case]:
+            parts.append(f"{'Also refused' if rows else 'Refused'}, as BiFE says it:\n")
+            parts += [f"- {re.sub('{.*?}', '…', sentence)}" for sentence in sorted(refused)]
+            parts.append("")
+    return _SAME_FILE_HEAD + "\n".join(parts) + "\n" + _SAME_FILE_TAIL
+
+
+PAGES: Final = {PAGE: page, SAME_FILE: same_file_page}
+
+
 def main() -> None:
-    PAGE.write_text(page(), encoding="utf-8")
+    for path, write in PAGES.items():
+        path.write_text(write(), encoding="utf-8")
 
 
 if __name__ == "__main__":

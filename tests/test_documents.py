@@ -4,6 +4,8 @@ import re
 from collections import Counter
 from pathlib import Path
 
+import pytest
+
 from bench import reference
 from bife_core.measure.low_measures import MEASURES
 from bife_core.tuning.space import table
@@ -49,6 +51,7 @@ def test_every_measure_of_f_lf_has_a_row():
     assert re.findall(r"^\| `(\w+)`", rows, flags=re.MULTILINE) == list(MEASURES)
 
 
-def test_the_reference_is_what_the_docstrings_say():
-    text = reference.PAGE.read_text(encoding="utf-8")
-    assert text == reference.page(), "docs/reference/api.md is out of date: run `python -m bench.reference`"
+@pytest.mark.parametrize("page", reference.PAGES, ids=lambda page: page.stem)
+def test_a_page_that_is_made_is_what_its_source_says(page):
+    text = page.read_text(encoding="utf-8")
+    assert text == reference.PAGES[page](), f"{page} is out of date: run `python -m bench.reference`"

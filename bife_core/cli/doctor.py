@@ -179,10 +179,14 @@ def _instances(folder: Path, groups: str | None = None, output: Path = Path("doc
     # With three instances, two cores and `try_starts`, all ends within two minutes.
     config = resolve({"instances": str(folder), "groups": groups, "settings": _SHORT})
     runtime = Runtime()
-    goes = precheck(config, runtime)
-    tuning = try_starts(goes.put_into(config), runtime)
+    usable = " ".join([f"{len(opened.usable)} can be used.", *opened.notes])
+    try:
+        goes = precheck(config, runtime)
+        tuning = try_starts(goes.put_into(config), runtime)
+    except BifeError as error:
+        return Finding("fail", f"{usable}\n{need.text}\n{error}")
     lines = (
-        " ".join([f"{len(opened.usable)} can be used.", *opened.notes]),
+        usable,
         need.text,
         goes.sentence,
         "What settings take, as a ratio to SCIP's defaults (solves end after 15 s):",

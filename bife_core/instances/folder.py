@@ -110,11 +110,13 @@ def open_folder(
         if "digest" in answer:
             name = path.relative_to(folder).as_posix()
             usable.setdefault(answer["digest"], Instance(name, path, answer["digest"], group_of(name)))
-            remarks.update(answer.get("notes", "").splitlines())
         else:
             left_out.append(answer["failure"].encode(errors="backslashreplace").decode())
+        remarks.update(answer.get("notes", "").splitlines())
+    notes = tuple(f"{counted(count, 'file')}: {remark}" for remark, count in sorted(remarks.items()))
     if not usable:
-        raise InstanceError(f"No instance file in {folder} can be used: {' '.join(_named(left_out))}")
+        reasons = " ".join((*_named(left_out), *notes))
+        raise InstanceError(f"No instance file in {folder} can be used: {reasons}")
 
     def rank(text: str) -> str:
         return hashlib.sha256(f"{seed}:{text}".encode()).hexdigest()
@@ -122,7 +124,6 @@ def open_folder(
     members: dict[str, list[Instance]] = {}
     for instance in sorted(usable.values(), key=lambda each: (rank(each.group), rank(each.digest))):
         members.setdefault(instance.group, []).append(instance)
-    notes = tuple(f"{counted(count, 'file')}: {remark}" for remark, count in sorted(remarks.items()))
     ordered = tuple(map(tuple, members.values()))
     return FolderBenchmark(folder.resolve().name, ordered, tuple(left_out), remarks=notes)
 
@@ -224,7 +225,7 @@ def _shares(n: int) -> tuple[tuple[tuple[Split, ...], ...], list[float], str]:
 
 
 def screen(path: str) -> dict[str, str]:
-    """Read an instance file; return its `digest` and `notes` (lines), or the `failure` that makes it unusable."""
+    """Read an instance file; return its `notes` (lines) and `digest`, or the `failure` that makes it unusable."""
     file, notes = Path(path), list[str]()
     try:
         model = read_model(file, notes)
@@ -232,9 +233,10 @@ def screen(path: str) -> dict[str, str]:
         return {"failure": str(error)}
     # SCIP branches on other constraints itself: special ordered sets, semicontinuous bounds.
     rows = {row.getConshdlrName() for row in model.getConss()} - {"linear", "nonlinear"}
+    noted = {"notes": "\n".join(notes)} if notes else {}
     if model.getNBinVars() + model.getNIntVars() == 0 and not rows:
-        return {"failure": f"{file.name} has no integer variables, so there is nothing to branch on."}
-    return {"digest": digest_of_file(file), **({"notes": "\n".join(notes)} if notes else {})}
+        return {"failure": f"{file.name} has no integer variables, so there is nothing to branch on."} | noted
+    return {"digest": digest_of_file(file)} | noted
 
 
 def screen_all(
@@ -267,7 +269,7 @@ def _key(path: Path) -> str:
 
 @cache
 def _checks() -> str:
-    modules = [Path(__file__), *sorted(Path(reader.__file__).parent.glob("*.py"))]
+    modules = [Path(__file__), *sorted(Path(reader.__file__).parent.glob("*.*"))]
     return hashlib.sha256(b"".join(path.read_bytes() for path in modules)).hexdigest()[:8]
 
 

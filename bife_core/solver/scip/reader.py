@@ -6,6 +6,8 @@ import gzip
 import math
 import re
 import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import Final, Literal, get_args
@@ -14,6 +16,7 @@ from pyscipopt import Model
 
 from bife_core.base.errors import InstanceError
 from bife_core.solver.scip import texts
+from bife_core.solver.scip.differences import MisreadError, note
 from bife_core.solver.scip.libscip import scip_errors
 from bife_core.solver.scip.text_fzn import check_fzn
 from bife_core.solver.scip.text_lp import check_lp
@@ -83,7 +86,8 @@ def read_model(path: Path, notes: list[str] | None = None) -> Model:
         raise InstanceError(no_instance(path))
     file = (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, format_)
     if checks := file not in _CHECKED:
-        text, text_notes = _check_text(path, format_)
+        with _refusals(path):
+            text, text_notes = _check_text(path, format_)
     model = Model()
     model.hideOutput()
     with NamedTemporaryFile("r", suffix=".log", errors="replace") as log:
@@ -95,59 +99,63 @@ def read_model(path: Path, notes: list[str] | None = None) -> Model:
         if checks:
             model.setLogfile(None)
             model.resetParam("display/verblevel")
-            _check_model(path.name, model, "\n".join([*map("WARNING: {}".format, errors), log.read()]), text)
+            with _refusals(path):
+                _check_model(
+                    format_, model, "\n".join([*map("WARNING: {}".format, errors), log.read()]), text
+                )
             _CHECKED[file] = text_notes
     if notes is not None:
         notes += _CHECKED[file]
     return model
 
 
+@contextmanager
+def _refusals(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except MisreadError as error:
+        where = f", line {error.line}:" if error.line else ":" if str(error).startswith("SCIP") else ""
+        raise InstanceError(f"{path.name}{where} {error}.") from error
+
+
 def _check_text(path: Path, format_: ModelFormat) -> tuple[bytes, list[str]]:
     try:
         text = path.read_bytes()
         if format_ == "nl" and not text.startswith(b"g"):
-            raise InstanceError(f"{path.name} is no plain text; unpack it, or use AMPL's `write gNAME;`.")
+            raise MisreadError("nl.binary")
         # SCIP goes by the content too, so a gzipped file need not be called .gz.
         if text.startswith(_GZIP_MAGIC):
             text = gzip.decompress(text)
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-        raise InstanceError(f"{path.name} cannot be decompressed: it is cut off or damaged.") from error
+        raise MisreadError("any.packed") from error
     except OSError as error:
         raise InstanceError(f"{path} cannot be opened: {error.strerror or error}.") from error
     if not text.strip():
-        raise InstanceError(f"{path.name} is empty.")
-    try:
-        texts.check_whole(text)
-        return text, sorted(_CHECKS[format_](text))
-    except texts.MisreadError as error:
-        where = f", line {error.line}:" if error.line else ""
-        raise InstanceError(f"{path.name}{where} {error}.") from error
+        raise MisreadError("any.empty")
+    texts.check_whole(text)
+    return text, sorted(map(note, _CHECKS[format_](text)))
 
 
-def _check_model(name: str, model: Model, log: str, text: bytes) -> None:
+def _check_model(format_: ModelFormat, model: Model, log: str, text: bytes) -> None:
     """Refuse a model that lacks something which SCIP's reader or writer left out, or that has bounds without values."""
     for line, warning in _WARNING.findall(log):
         left_out = re.search(r' for row "(.*)" ignored$', warning)
         if _HARMLESS.search(warning) or (left_out and left_out[1].encode() in free_rows(text)):
             continue
-        where = f"{name}, line {line}" if line else name
-        raise InstanceError(f"{where}: SCIP would read another model ({warning.strip(' .')}); correct it.")
+        raise MisreadError("any.warning", warning.strip(" ."), line=int(line or 0))
     if count := _COUNT.search(text):
         rows = {row.name for row in model.getConss()}  # SCIP writes one with AND as two, the second as `_op`
         missing = int(count[1]) - model.getNConss() + sum(f"{row}_op" in rows for row in rows)
         if missing > 0:
-            words = (
-                f"SCIP counted {count[1].decode()} constraints, but left out {missing}, which MPS cannot hold"
-            )
-            raise InstanceError(f"{name}: {words}; write the model as .cip.")
+            raise MisreadError("any.counted", count[1].decode(), missing)
     variables = model.getVars()
     if not variables:
-        raise InstanceError(f"{name} describes no variables.")
-    polynomials = variables if model_format(Path(name)) == "pip" and not texts.BY_PROGRAM.match(text) else ()
+        raise MisreadError("any.no_variables")
+    polynomials = variables if format_ == "pip" and not texts.BY_PROGRAM.match(text) else ()
     if odd := next((each.name for each in polynomials if re.search("[(),/:]", each.name)), None):
-        raise InstanceError(f"{name}: SCIP takes {odd!r} for a name; write functions as .nl, or rename it.")
+        raise MisreadError("lp.functions", odd)
     if model.getNConss() == 0 and not any(variable.getObj() for variable in variables):
-        raise InstanceError(f"{name} describes neither a row nor an objective.")
+        raise MisreadError("any.nothing")
     for variable in variables:
         low, high, kind = variable.getLbOriginal(), variable.getUbOriginal(), variable.vtype()
         least, most = low, high
@@ -155,7 +163,6 @@ def _check_model(name: str, model: Model, log: str, text: bytes) -> None:
             least, most = math.ceil(low - 1e-6), math.floor(high + 1e-6)
         empty = least > most or low >= model.infinity() or high <= -model.infinity()
         if empty or (kind == "BINARY" and not 0 <= least <= most <= 1):
-            why = "where it has no value" if empty else "beyond 0 and 1"
-            how = " (a negative upper bound needs a lower one, LO or MI in MPS)" if high < low == 0.0 else ""
-            bounds = f"{variable.name!r} to [{low:g}, {high:g}]"
-            raise InstanceError(f"{name} bounds the {kind.lower()} {bounds}, {why}; correct it{how}.")
+            case = "any.no_value" if empty else "any.beyond_binary"
+            case = "mps.upper_negative" if high < low == 0.0 else case
+            raise MisreadError(case, kind.lower(), variable.name, low, high)

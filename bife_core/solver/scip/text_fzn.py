@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from bife_core.solver.scip.texts import check_words, refuse, shown
+from bife_core.solver.scip.differences import refuse
+from bife_core.solver.scip.texts import check_words, shown
 
 _ITEM: Final = r"\s*(?:[A-Za-z]\w*(?:\[\d+\])?|[-+]?\d[\d.eE+-]*)\s*"
 _LIST: Final = r"\s*([A-Za-z]\w*|\[[^][]*(?:\[\d+\][^][]*)*\])\s*"
@@ -31,28 +32,27 @@ def check_fzn(text: bytes) -> set[str]:
     head = re.search(rb"\A% SCIP STATISTICS(?:\n%.*)*\n% Constraints +: (\d+)", text)
     rows = int(head[1]) if head else 0
     if text.partition(b"Problem constraints")[2].count(b"\nconstraint ") < rows:
-        refuse(text, 0, f"SCIP counted {rows} constraints, but left out some; write the model as .cip")
+        refuse(text, 0, "fzn.left_out", rows)
     text = re.sub(rb"%[^\n]*", b"", text)
     check_words(text)
     lengths, solved = {b"true": 1, b"false": 1}, None
     for statement in re.finditer(rb"[^\s;][^;]*;?", text):
         words, position = shown(statement[0]), statement.start()
         if solved:
-            refuse(text, position, f"found {words} after 'solve'; delete it")
+            refuse(text, position, "fzn.after_solve", words)
         if (parts := _STATEMENT.fullmatch(statement[0])) is None:
-            words += ", which SCIP misreads; write int_le(x,y) as int_lin_le([1,-1],[x,y],0), for example"
-            refuse(text, position, f"found {words}")
+            refuse(text, position, "fzn.statement", words)
         arguments, *lists, size, name, values, solved, goals, goal = parts.groups()
         for used in re.findall(rb"(?<![\w.])[A-Za-z]\w*", arguments or goals or goal or b""):
             if used not in lengths:
-                refuse(text, position, f"found {shown(used)}, which no line before declares; correct it")
+                refuse(text, position, "fzn.undeclared", shown(used))
         if name in lengths:
-            refuse(text, position, f"found a second {shown(name)}; rename one")
+            refuse(text, position, "fzn.second", shown(name))
         items = [re.split(rb"[\s,]+", each.strip(b"[] \n")) for each in (*lists, size and values) if each]
         sizes = [lengths.get(each[0], 1) if len(each) == 1 else len(each) for each in items]
         if len({*sizes, *map(int, [size] if size and values else [])}) > 1:
-            refuse(text, position, f"found lists of different lengths in {words}; correct it")
+            refuse(text, position, "fzn.lengths", words)
         lengths |= {name: int(size or 1)} if name else {}
     if not solved or not text.endswith(b"\n"):
-        refuse(text, len(text), "found no 'solve' or no line feed at the end, as if it were cut off")
+        refuse(text, len(text), "fzn.cut")
     return set()

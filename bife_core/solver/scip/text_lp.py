@@ -8,16 +8,8 @@ import unicodedata
 from collections.abc import Iterator
 from typing import Final
 
-from bife_core.solver.scip.texts import (
-    BY_PROGRAM,
-    NUMBER,
-    VALUE,
-    MisreadError,
-    check_words,
-    differ,
-    refuse,
-    shown,
-)
+from bife_core.solver.scip.differences import MisreadError, refuse
+from bife_core.solver.scip.texts import BY_PROGRAM, NUMBER, VALUE, check_words, differ, shown
 
 _NAME: Final = r"[^\s\-+:<>=\[\]*^]+"
 _DONE: Final = r"(?![^\s\-+:<>=\[\]*^])"
@@ -44,44 +36,48 @@ _TWO_SIDES: Final = re.compile(rf"[<>=]\s*[-+]?\s*{VALUE}\s*[<>=]".encode())
 _BOUND: Final = re.compile(
     rf"\s*(?:{_SIGNED}{_SENSE})?(?![\d.])({_NAME})(?:{_SENSE}{_SIGNED}|\s+((?i:free)){_DONE})?".encode()
 )
+_NOTED: Final = {
+    "blanks": re.compile(
+        rb"(?<![^\s+-])\d[\d.]*(?![eE][-+]?\d)[^\W\d]|(?<!\S)(?![-+]?inf)[^\W\d][\w.]*[-+<>=]", re.I
+    )
+}
+_CONSTANT: Final = re.compile(rf"(?<![^\s+:-])({NUMBER})\s*(?=[-+]|\Z)".encode())
 _BRACKETED: Final = re.compile(rf"(?<![^\s\-+:<>=\[\]*^]){_NAME}\[\S*".encode())
 
 
 def check_lp(text: bytes) -> set[str]:
-    """Return notes on what other solvers read otherwise; raise `MisreadError` for what SCIP does, or without an end."""
+    """Return cases that other solvers read otherwise; raise `MisreadError` for what SCIP does, or without an end."""
     by_program, notes = BY_PROGRAM.match(text), set[str]()
     text = re.sub(rb"\\[^\n]*", b"", text)
     check_words(text)
     if character := _TYPESET.search(text):
-        words = "of which SCIP makes part of a name; replace it"
-        refuse(text, character.start(), f"found a {unicodedata.name(character[0].decode())}, {words}")
+        refuse(text, character.start(), "lp.typeset", unicodedata.name(character[0].decode()))
     keys: list[re.Match[bytes]] = []
     first = _ANY.search(text)
     for key in _keys(text):
         if not keys and not (key[3] and first and key.start(2) == first.start()):
             break
         if key[1] or key[2].lower() == b"nan":
-            refuse(text, key.start(2), f"found the name {shown(key[2])}, which LP files use otherwise")
+            refuse(text, key.start(2), "lp.name", shown(key[2]))
         if key[3] and keys:
-            refuse(text, key.start(2), f"found {shown(key[2])}, a second objective; delete one")
+            refuse(text, key.start(2), "lp.second_objective", shown(key[2]))
         if _kind(key) == b"use" and re.match(rb"(?i)s[ut.]|lazy", keys[-1][2]):
-            refuse(text, key.start(2), "found User Cuts after rows, the last of which SCIP takes for one")
+            refuse(text, key.start(2), "lp.user_cuts")
         keys.append(key)
         if _kind(key) == b"end":
             break
     if not keys:
         word, position = (first[0], first.start()) if first else (b"", 0)
-        refuse(text, position, f"found {shown(word)}, expected Minimize or Maximize")
+        refuse(text, position, "lp.no_objective", shown(word))
     ends = [*(key.start() for key in keys[1:]), len(text)]
     sections = [(_kind(key), key.end(), end) for key, end in zip(keys, ends, strict=True)]
     # With one SCIP does not return from .pip files.
     if sense := re.compile(rb"[<>=]").search(text, keys[0].end(), ends[0]):
-        refuse(text, sense.start(), "found a sense in the objective; correct it, or 'Subject To' before it")
+        refuse(text, sense.start(), "lp.sense")
     if sections[-1][0] == b"end" and (rest := re.compile(rb"[^\s\x1a]\S*").search(text, keys[-1].end())):
-        refuse(text, rest.start(), f"found {shown(rest[0])} after 'End'; delete what is no part of the model")
+        refuse(text, rest.start(), "lp.after_end", shown(rest[0]))
     if name := _BRACKETED.search(text):
-        words = "but [ and ] enclose quadratic terms in LP files; rename it"
-        refuse(text, name.start(), f"found {shown(name[0])}, {words}")
+        refuse(text, name.start(), "lp.brackets", shown(name[0]))
     places, sides = dict[bytes, int](), dict[tuple[bytes, str], float]()
     declared = {kind: set[bytes]() for kind in _DECLARING}
     for kind, begin, end in sections:
@@ -90,26 +86,28 @@ def check_lp(text: bytes) -> set[str]:
         elif kind == b"bou":
             new = _bounded(text, begin, end, sides)
             if late := [var for var in declared[b"sem"] & new.keys() if sides.get((var, "l"), 0.0) > 0.0]:
-                words = f"found a lower bound of {shown(late[0])} after Semi-continuous; move it up"
-                refuse(text, new[late[0]], words)
+                refuse(text, new[late[0]], "lp.semicontinuous_first", shown(late[0]))
             places = new | places
     for (var, side), value in sides.items():
         if side == "u" and value < 0.0 and var in declared[b"sem"]:
-            words = (
-                f"found a negative upper bound of the semicontinuous {shown(var)}, which SCIP keeps from 0"
-            )
-            refuse(text, places[var], f"{words}; write it with a binary variable")
+            refuse(text, places[var], "lp.semicontinuous_negative", shown(var))
         if var in declared[b"bin"] and not 0.0 <= value <= 1.0:
-            words = f"found a bound of {shown(var)} beyond 0 and 1, which Binaries contradict; delete one"
-            refuse(text, places[var], words)
+            refuse(text, places[var], "lp.binaries", shown(var))
+    if any(1e20 <= abs(value) < math.inf for value in sides.values()):
+        notes.add("lp.huge")
+    notes |= {f"lp.{case}" for case, pattern in _NOTED.items() if pattern.search(text)}
+    if b"[" in text[ends[0] :]:
+        notes.add("lp.quadratic_row")
+    objective = text[keys[0].end() : ends[0]]
+    if b"[" in objective or any(float(constant) for constant in _CONSTANT.findall(objective)):
+        notes.add("lp.objective")
     if any((var, "u") not in sides for var in declared[b"int"]):
-        notes.add("Integers without an upper bound are 0 or 1 for CPLEX and Xpress; Generals are not.")
+        notes.add("lp.integers")
     kind, begin, _ = sections[-1]
     if kind != b"end":
         if by_program or not _looks_whole(text, kind, begin, set[bytes]().union(*declared.values())):
-            words = "has no line 'End', as if it were cut off; if it is whole, append that line"
-            raise MisreadError(0, words)
-        notes.add("The last line 'End' is missing; all before it seems whole.")
+            raise MisreadError("lp.cut")
+        notes.add("lp.no_end")
     places = {} if by_program else places
     for kind, section, stop in sections:
         if kind != b"bou":
@@ -118,9 +116,9 @@ def check_lp(text: bytes) -> set[str]:
                     for var in _words(text[begin:end]).intersection(places):
                         del places[var]
             if row := _TWO_SIDES.search(text, section, stop):
-                refuse(text, row.start(), "found a row with two sides, of which SCIP reads one; write two")
+                refuse(text, row.start(), "lp.two_sides")
     for var, position in places.items():
-        refuse(text, position, f"found a bound of {shown(var)}, which is in neither the objective nor a row")
+        refuse(text, position, "lp.bound_of_none", shown(var))
     return notes
 
 
@@ -161,8 +159,7 @@ def _bounded(text: bytes, begin: int, end: int, bounds: dict[tuple[bytes, str], 
     while rest := _ANY.search(text, begin, end):
         bound = _BOUND.match(text, rest.start(), end)
         if bound is None or not any(bound.group(1, 5, 6)):
-            line = shown(text[rest.start() : end].splitlines()[0])
-            refuse(text, rest.start(), f"in Bounds, found {line}, expected a name and a bound or 'free'")
+            refuse(text, rest.start(), "lp.bound", shown(text[rest.start() : end].splitlines()[0]))
         left, left_sense, name, right_sense, right, free = bound.groups()
         sides = [("l", -math.inf), ("u", math.inf)] if free else []
         for value, sense, (low, high) in ((left, left_sense, "lu"), (right, right_sense, "ul")):
@@ -170,7 +167,7 @@ def _bounded(text: bytes, begin: int, end: int, bounds: dict[tuple[bytes, str], 
                 side = low if b"<" in sense else high if b">" in sense else "lu"
                 sides += [(letter, float(b"".join(value.split()))) for letter in side]
         if differ(bounds, name, sides):
-            refuse(text, bound.start(3), f"found another bound of {shown(name)} on the same side; delete one")
+            refuse(text, bound.start(3), "lp.second_bound", shown(name))
         places.setdefault(name, bound.start(3))
         begin = bound.end()
     return places

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any, Final, NoReturn
 
-from bife_core.solver.scip.texts import BY_PROGRAM, NUMBER, VALUE, MisreadError, differ, refuse, shown
+from bife_core.solver.scip.differences import MisreadError, refuse
+from bife_core.solver.scip.texts import BY_PROGRAM, NUMBER, VALUE, differ, shown
 
 
 def _lines(pattern: str) -> re.Pattern[bytes]:
@@ -43,31 +44,30 @@ _MOST: Final = (1022, 254)  # characters that SCIP reads of a line and of a name
 
 
 def check_mps(text: bytes) -> set[str]:
-    """Return notes on what other solvers read otherwise; raise `MisreadError` for what SCIP does, or without an end."""
+    """Return cases that other solvers read otherwise; raise `MisreadError` for what SCIP does, or without an end."""
     text = text.replace(b"\t", b" ") + b"\n"
     heads = list(_HEAD.finditer(text))
     end = next((number for number, head in enumerate(heads) if head[1] == b"ENDATA"), None)
     if end is None:
-        raise MisreadError(0, "is cut off or no MPS file: it has no line 'ENDATA'")
+        raise MisreadError("mps.cut")
     for head in heads[end + 1 :]:
         if head[1] in (*_LINES, b"NAME", b"ENDATA"):
-            refuse(text, head.start(), f"found {shown(head[0])} after 'ENDATA'; delete what is no part of it")
+            refuse(text, head.start(), "mps.after_end", shown(head[0]))
     for line in _LONG.finditer(text):
         if len(line[0]) > _MOST[0] or max(map(len, line[0].split())) > _MOST[1]:
-            most = "{} characters in a line and {} in a name".format(*_MOST)
-            refuse(text, line.start(), f"SCIP reads {most}; shorten it")
+            refuse(text, line.start(), "mps.long", *_MOST)
     sense = re.search(rb"(?im)^\*SENSE:MAX", text)
     if sense and not any(b"OBJSEN" in head[1] for head in heads):
-        refuse(text, sense.start(), "SCIP passes over *SENSE:Max; write it as the section OBJSENSE")
+        refuse(text, sense.start(), "mps.sense_comment")
     sections = _Sections(text)
     for head, following in pairwise(heads[: end + 1]):
         section = head[1].rstrip(b":")
         if section not in _KNOWN:
-            words = "which SCIP does not know; its quadratic ones are QUADOBJ, QMATRIX and QCMATRIX"
-            refuse(text, head.start(), f"found the section {shown(head[0])}, {words}")
+            refuse(text, head.start(), "mps.section", shown(head[0]))
         objsense = text[head.start() : following.start()] if b"OBJSEN" in section else b""
-        if b"MAX" in objsense and not re.fullmatch(rb"OBJSENSE\s*\n[^$]*", objsense):
-            sections.notes.add("OBJSENSE or MAX is no line of its own: CPLEX and some HiGHS minimise.")
+        if b"MAX" in objsense:
+            own_lines = re.fullmatch(rb"OBJSENSE\s*\n[^$]*", objsense)
+            sections.notes.add("mps.maximised" if own_lines else "mps.objsense")
         sections.check(section, head.end(), following.start())
     return sections.notes
 
@@ -89,13 +89,13 @@ class _Sections:
             return
         objective = re.compile(rb" %b +[-+]?[0.]*[1-9]" % re.escape(b"".join(self.free[:1]) or b"$"))
         if section == b"RHS" and objective.search(self.text, begin, end):
-            self.notes.add("The objective has a right-hand side, which GLPK takes with the other sign.")
+            self.notes.add("mps.constant")
         for entry in self.entries(begin, end):
             if section == b"OBJNAME":
                 if entry[0] not in self.free:
-                    self.refuse(f"found {shown(entry[0])}, but there is no row N of this name; correct it")
+                    self.refuse("no_row", shown(entry[0]))
                 if entry[0] != self.free[0]:
-                    self.notes.add("OBJNAME is not the first row N, which HiGHS and others take.")
+                    self.notes.add("mps.objname")
                 self.free.insert(0, entry[0])
             if section == b"COLUMNS" and entry[3]:
                 self.integer = entry[3] == b"INTORG"
@@ -106,15 +106,16 @@ class _Sections:
                 if section == b"COLUMNS":
                     self.columns[name] = self.integer
                 elif rows:
-                    self.refuse(f"found a second vector, {shown(name or b'')}, which SCIP leaves out")
+                    self.refuse("second_vector", shown(name or b""))
                 current, rows = name, set()
             for row in filter(None, row_names):
                 if row in rows:
-                    self.refuse(f"found a second number for {shown(name or section)} in row {shown(row)}")
+                    self.refuse("second_number", shown(name or section), shown(row))
                 rows.add(row)
 
-    def refuse(self, words: str) -> NoReturn:
-        refuse(self.text, self.position, f"in {self.section.decode(errors='replace')}, {words}")
+    def refuse(self, case: str, *parts: object) -> NoReturn:
+        section = self.section.decode(errors="replace")
+        refuse(self.text, self.position, f"mps.{case}", section, *parts)
 
     def entries(self, begin: int, end: int) -> Iterator[tuple[Any, ...]]:
         """Yield the groups of each line, all None for comments and blank lines."""
@@ -131,7 +132,7 @@ class _Sections:
             self.position = line.end()
         if self.position != end:
             seen = shown(text[self.position : end].split(b"\n", 1)[0])
-            self.refuse(f"SCIP sees {seen}, expected {expected}; blanks between fields may be too few")
+            self.refuse("line", seen, expected)
 
     def as_fixed(self, line: bytes) -> bytes:
         """Return a line as SCIP reads it as long as all are in fixed columns: `_` replaces blanks in a field."""
@@ -155,26 +156,26 @@ class _Sections:
             if kind is None:
                 continue
             if valued and vector is None and not number.replace(b".", b"").isdigit():
-                self.refuse("SCIP takes the column for the name that lacks before it; write a name")
+                self.refuse("no_name")
             if name not in self.columns and not self.by_program:
-                self.refuse(f"found a bound of {shown(name)}, which is no column; correct or delete it")
+                self.refuse("no_column", shown(name))
             upper, _ = sides_of.get((name, "u"), (math.inf, b""))
             sides = _SIDES.get(kind, "u")
             values = _VALUES.get(kind) or len(sides) * (float(number),)
             if differ(sides_of, name, zip(sides, ((value, kind) for value in values), strict=True)):
-                self.refuse(f"found another bound of {shown(name)} on the same side; delete one")
+                self.refuse("second_bound", shown(name))
             if sides == "l" and upper <= 1.0 and self.columns.get(name):
-                self.refuse(f"SCIP drops the upper bound of {shown(name)}; write the lower one first")
+                self.refuse("upper_dropped", shown(name))
             if kind in (b"SC", b"SI"):
                 semicontinuous[name] = self.position
         if any(self.columns.get(name) and (name, "u") not in sides_of for name, _ in sides_of):
-            self.notes.add("Integer columns with a lower bound alone have an upper bound of 1 for GLPK.")
+            self.notes.add("mps.integer_lower")
         for name, self.position in semicontinuous.items():
             lower, kind = sides_of.get((name, "l"), (0.0, b""))
             if lower <= 0.0:
-                self.refuse(f"the semicontinuous {shown(name)} has no positive lower bound; SCIP takes 1")
+                self.refuse("semicontinuous", shown(name))
             if self.columns.get(name) or kind == b"LI" or sides_of[name, "u"][1] == b"SI":
-                self.notes.add("SI bounds, or SC of integer columns, are not semi-integer for all.")
+                self.notes.add("mps.semi_integer")
 
 
 def free_rows(text: bytes) -> list[bytes]:

@@ -8,7 +8,9 @@ from __future__ import annotations
 import codecs
 import re
 from collections.abc import Iterable
-from typing import Any, Final, NoReturn
+from typing import Any, Final
+
+from bife_core.solver.scip.differences import MisreadError, refuse
 
 NUMBER: Final = r"(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 VALUE: Final = rf"(?:{NUMBER}|(?i:inf(?:inity)?))"
@@ -29,22 +31,9 @@ BY_PROGRAM: Final = re.compile(rb"(?i)\s*[*\\][^\n]{0,40}\b(?:SCIP|HiGHS|generat
 _LEFT_OUT: Final = re.compile(rb"(?m)^[*\\][ \t]*\[(\w+)\] <([^>\n]*)>")
 
 
-class MisreadError(Exception):
-    """Says what SCIP would misread in a line of a text, 0 for all of it, and what to do."""
-
-    def __init__(self, line: int, words: str) -> None:
-        super().__init__(words)
-        self.line = line
-
-
 def differ(bounds: dict[tuple[bytes, str], Any], name: bytes, sides: Iterable[tuple[str, object]]) -> bool:
     """Add the bounds of a variable; return whether one of its sides had another bound."""
     return any(bounds.setdefault((name, side), value) != value for side, value in sides)
-
-
-def refuse(text: bytes, position: int, words: str) -> NoReturn:
-    """Raise a `MisreadError` for the line of a position."""
-    raise MisreadError(text.count(b"\n", 0, position) + 1, words)
 
 
 def shown(text: bytes) -> str:
@@ -57,31 +46,29 @@ def check_words(text: bytes) -> None:
     size = 2**15  # a longer word has such a stretch
     for begin in range(0, len(text) - size, size):
         if _BLANK.search(text, begin, begin + size) is None:
-            refuse(text, begin, f"found a word of more than {size:,} characters; shorten it")
+            refuse(text, begin, "any.word", size)
 
 
 def check_whole(text: bytes) -> None:
     """Refuse what is no plain text, and a file for which SCIP wrote constraints as comments."""
     if text.startswith(codecs.BOM_UTF8):
-        raise MisreadError(1, "found a byte order mark; save the file as UTF-8 without BOM")
+        refuse(text, 0, "any.order_mark")
     if control := _CONTROL.search(text, 0, len(text.rstrip(b"\x1a"))):  # with which DOS ends files
-        words = "as in UTF-16 or packed files; save it as plain UTF-8 text"
-        refuse(text, control.start(), f"found the byte {control[0][0]:#04x}, {words}")
+        refuse(text, control.start(), "any.bytes", control[0][0])
     if row := _LEFT_OUT.search(text):
-        what = f"the {row[1].decode()} constraint {shown(row[2])} as a comment"
-        refuse(text, row.start(), f"SCIP wrote {what}, which no reader takes; write the model as .cip")
+        refuse(text, row.start(), "any.left_out", row[1].decode(), shown(row[2]))
 
 
 def check_cip(text: bytes) -> set[str]:
     """Refuse a CIP file without end, or with a number that SCIP reads in part."""
     end = re.search(rb"(?m)^END\s*$", text)
     if end is None:
-        raise MisreadError(0, "is cut off or no CIP file: it has no line 'END'")
+        raise MisreadError("cip.cut")
     if rest := text[end.end() :].strip():
-        refuse(text, text.rindex(rest), f"found {shown(rest)} after 'END'; delete it")
+        refuse(text, text.rindex(rest), "cip.after_end", shown(rest))
     if cut := _CIP_ROW.search(text):
         line = text[text.rfind(b"\n", 0, cut.end()) + 1 :].split(b"\n", 1)[0]
-        refuse(text, cut.end(), f"found {shown(line[-60:])}, with a number SCIP reads in part; correct it")
+        refuse(text, cut.end(), "cip.number", shown(line[-60:]))
     return set()
 
 
@@ -92,16 +79,14 @@ def check_opb(text: bytes) -> set[str]:
     for statement in re.finditer(rb"[^\s;][^;]*;?", plain):
         where = statement.start()
         if not _OPB.fullmatch(statement[0]):
-            seen = shown(statement[0].rstrip(b";"))
-            refuse(plain, where, f"found {seen}, expected an objective or a row, then a semicolon")
+            refuse(plain, where, "opb.statement", shown(statement[0].rstrip(b";")))
         objectives += re.match(rb"(?:min|max|soft)\s*:", statement[0]) is not None
         if objectives > 1:
-            refuse(plain, where, "found a second objective or top cost; delete one")
+            refuse(plain, where, "opb.second_objective")
     if product := re.search(rb"[^\W\d]\w*\s+~?[^\W\d]\w*", plain):
-        why = "SCIP 10 proves wrong optima of some, so write it as rows"
-        refuse(plain, product.start(), f"found the product {shown(product[0])}; {why}")
+        refuse(plain, product.start(), "opb.product", shown(product[0]))
     if b"[" in plain and (name := re.search(rb"\bindicatorvar\d+", plain)):
-        refuse(plain, name.start(), f"found {shown(name[0])}, as SCIP names soft constraints; rename it")
+        refuse(plain, name.start(), "opb.indicator", shown(name[0]))
     return set()
 
 
@@ -109,7 +94,7 @@ def check_cnf(text: bytes) -> set[str]:
     """Refuse a literal that SCIP reads in part; it counts the clauses itself."""
     clauses = re.split(rb"(?m)^%", text)[0]
     if wrong := re.search(rb"(?m)^(?![cp]).*?(?<!\S)(?!-?\d{1,9}(?!\S))(\S+)", clauses):
-        refuse(text, wrong.start(), f"found {shown(wrong[1])}, expected integers that end with 0")
+        refuse(text, wrong.start(), "cnf.literal", shown(wrong[1]))
     return set()
 
 
@@ -117,13 +102,12 @@ def check_nl(text: bytes) -> set[str]:
     """Refuse an .nl file with logical constraints, or that lacks coefficients which its head counts."""
     head = [[*map(int, re.findall(rb"\d+", line.split(b"#")[0]))] for line in text.split(b"\n")[:10]]
     if len(head) < 10 or len(head[1]) < 5 or len(head[7]) != 2 or not text.endswith(b"\n"):
-        raise MisreadError(0, "is cut off or no .nl file: it lacks lines of its head, or the last line's end")
+        raise MisreadError("nl.cut")
     if any(head[1][5:6]):
-        raise MisreadError(2, "counts logical constraints, on which SCIP crashes; write them as linear ones")
+        raise MisreadError("nl.logical", line=2)
     for kind, expected in zip("JG", head[7], strict=True):
         if (count := sum(map(int, re.findall(rf"(?m)^{kind}\d+[ \t]+(\d+)".encode(), text)))) != expected:
-            has = f"it has {count} coefficients in {kind}, its head says {expected}"
-            raise MisreadError(0, f"is cut off: {has}")
+            raise MisreadError("nl.coefficients", count, kind, expected)
     return set()
 
 
@@ -141,15 +125,15 @@ def check_osil(text: bytes) -> set[str]:
     try:
         root = ElementTree.fromstring(re.sub(rb"\sxmlns\s*=", b" name=", text, count=1))
     except (ElementTree.ParseError, LookupError, ValueError) as error:
-        raise MisreadError(getattr(error, "position", (1,))[0], "is cut off or no XML here") from error
+        raise MisreadError("osil.cut", line=getattr(error, "position", (1,))[0]) from error
     for part in root.iter():
         names = [each.tag for each in part] if part.tag == "instanceData" else part.keys()
         for unknown in (name for name in names if not _OSIL.fullmatch(name)):
             if part.tag in ("instanceData", "var", "obj", "con"):
-                raise MisreadError(0, f"has {unknown!r} in {part.tag!r}, which SCIP leaves out; correct it")
+                raise MisreadError("osil.unknown", unknown, part.tag)
         for side in (part.get("lb", "0"), part.get("ub", "0")):
             if not re.fullmatch(rf"[-+]?{NUMBER}|-?INF", side):
-                raise MisreadError(0, f"has a bound {side!r}, expected a number, INF or -INF")
+                raise MisreadError("osil.bound", side)
         if part.tag == "obj" and len({each.get("idx") for each in part}) < len(part):
-            raise MisreadError(0, "has two coefficients of one variable in its objective; delete one")
+            raise MisreadError("osil.second_number")
     return set()

@@ -10,6 +10,7 @@ from bife_core.base.errors import ConfigError, InstanceError
 from bife_core.instances.base import SPLITS, Instance
 from bife_core.instances.folder import _split, fewest_usable, open_folder
 from bife_core.measure.evaluation.comparison import fewest_for_champion
+from bife_core.solver.scip.differences import note
 
 KNAPSACK = "Maximize\n obj: 3 x + 2 y\nSubject To\n c: 2 x + y <= {}\nBinary\n x y\nEnd\n"
 LINEAR = "Minimize\n obj: x\nSubject To\n c: x >= 1\nEnd\n"
@@ -168,8 +169,8 @@ def test_what_other_solvers_read_otherwise_is_noted_once_for_all_files(folder):
     )
     first = opened(folder)
     assert first.notes[:2] == (
-        "1 file: OBJSENSE or MAX is no line of its own: CPLEX and some HiGHS minimise.",
-        "3 files: The last line 'End' is missing; all before it seems whole.",
+        f"1 file: {note('mps.objsense')}",
+        f"3 files: {note('lp.no_end')}",
     )
     assert opened(folder).notes == first.notes, "also where no file is read again"
 
@@ -236,3 +237,14 @@ def test_what_other_checks_accepted_is_read_again(folder, monkeypatch):
     monkeypatch.setattr("bife_core.instances.folder._checks", lambda: "of another version")
     opened(folder, progress=lambda done, total: read.append(done))
     assert read == [1, 2]
+
+
+def test_what_is_noted_of_a_file_without_integers_is_said_too(folder):
+    mps = "NAME\nROWS\n N o\n G c\nCOLUMNS\n x o 1 c 1\nRHS\n r o 10 c 1\nENDATA\n"
+    folder.mkdir(exist_ok=True)
+    (folder / "a.mps").write_text(mps)
+    with pytest.raises(InstanceError, match="nothing to branch on") as caught:
+        opened(folder)
+    assert str(caught.value).endswith(f"1 file: {note('mps.constant')}")
+    fill(folder, 1)
+    assert f"1 file: {note('mps.constant')}" in opened(folder).notes
