@@ -92,6 +92,24 @@ def _rounded_mean(logs: NDArray[np.float64], axis: int = -1) -> NDArray[np.float
     return np.round(mean, 12)
 
 
+def repeat_error(log_ratios: ArrayLike, units: ArrayLike, weights: ArrayLike) -> tuple[float, float, int]:
+    """Return how far repeats scatter: of one, of the mean with these weights, and their degrees of freedom.
+
+    Both are standard deviations of log ratios, pooled over `units`, of which each has its own mean; 0 without repeats.
+    """
+    logs = np.asarray(log_ratios, dtype=np.float64)
+    _, places, counts = np.unique(np.asarray(units), return_inverse=True, return_counts=True)
+    means = np.bincount(places, weights=logs) / counts
+    freedom = logs.size - counts.size
+    deviation = math.sqrt(float(((logs - means[places]) ** 2).sum()) / freedom) if freedom else 0.0
+    return deviation, deviation * float(np.linalg.norm(np.asarray(weights, dtype=np.float64))), freedom
+
+
+def t_factor(freedom: int, confidence: float = CONFIDENCE) -> float:
+    """Return how many standard errors a two-sided interval of a mean is wide to either side (Student's t)."""
+    return float(scipy.special.stdtrit(freedom, (1 + confidence) / 2))
+
+
 def p_costlier(log_ratios: ArrayLike, spread: float) -> float:
     """Return the p-value of a one-sided t-test that a mean is above 0; `spread` is the deviation expected a priori."""
     logs = np.asarray(log_ratios, dtype=float)

@@ -30,6 +30,10 @@ _RULE: Final = (
 _SECONDS: Final = (
     "CPU seconds of solves after which no trial begins; SCIP default settings have half, or one solve."
 )
+_PERMUTE: Final = (
+    "Solve each instance N times: as its file has it, then with other seeds and rows and columns permuted, all methods "
+    "alike. The result says how much of it is luck of the tree. Default: the seeds of `evaluation.seeds`."
+)
 _METHOD: Final = "What may branch beside RPB; may be repeated."
 
 
@@ -68,9 +72,12 @@ def search(**options: Any) -> None:
 def evaluate(
     *,
     rule: Annotated[list[str], Option(metavar="REF", help=_RULE)],
+    permute: Annotated[int | None, Option(min=2, metavar="N", show_default=False, help=_PERMUTE)] = None,
     **options: Any,
 ) -> None:
     """Compare rules and other methods with RPB on held-out instances, and write the report."""
+    if permute is not None:  # a seed above 0 permutes; what --set says wins
+        options["settings"] = [f"evaluation.seeds={[*range(permute)]}", *(options["settings"] or ())]
     config = resolve(options)
     methods = (*rule, config.evaluation.baseline)
     result = run_stage("evaluation", config, rule[0], others=tuple(rule[1:]), methods=methods)

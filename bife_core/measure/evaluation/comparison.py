@@ -17,8 +17,10 @@ from bife_core.base.stats import (
     fewest_instances,
     holm,
     ratio_interval,
+    repeat_error,
     share_bound,
     signed_rank_test,
+    t_factor,
     win_tie_loss,
 )
 from bife_core.base.values import Value
@@ -154,6 +156,11 @@ class Comparison(Ratio):
     `node_ratio` is the ratio for nodes and `per_node_ratio` for CPU seconds a node. `p_value` is of the exact two-sided
     Wilcoxon signed-rank test on groups, `p_adjusted` its Holm adjustment over `family` tests unless the comparison is
     `primary`. In `wins`, `ties`, `losses` groups it is cheaper, as cheap, costlier. `note` limits the statement.
+
+    Of at most `repeats` solves of an instance, with other seeds and so other orders of rows and columns, one solve's
+    ratio scatters by the factor `spread`, a geometric standard deviation; the ratio of one seed alone is `alone_low` to
+    `alone_high`. `luck` is the share of the logarithm of the ratio that this scatter may be (95 %), 1 at most. These
+    four are None without repeats.
     """
 
     setting: str
@@ -169,12 +176,29 @@ class Comparison(Ratio):
     ties: int = 0
     losses: int = 0
     note: str = ""
+    repeats: int = 1
+    spread: float | None = None
+    alone_low: float | None = None
+    alone_high: float | None = None
+    luck: float | None = None
 
     @property
     def finding(self) -> Finding:
         """Better or worse only if interval and adjusted test agree; never better with an `obstacle`."""
         result = finding(self.ci_low, self.ci_high, self.p_adjusted, self.confidence)
         return "undecided" if result == "better" and self.obstacle else result
+
+    @property
+    def scatter(self) -> str:
+        """How much of the ratio may be luck of the tree, in a sentence; empty without repeats."""
+        if self.spread is None or self.luck is None:
+            return ""
+        share = f"up to {100 * self.luck:.0f} %" if self.luck < 1 else "all"
+        return (
+            f"Repeats of an instance, {self.repeats} seeds that permute its rows and columns, scatter by a factor of "
+            f"{self.spread:.2f}; one seed alone gives a ratio of {self.alone_low:.3f} to {self.alone_high:.3f}, and "
+            f"luck of the tree may be {share} of the difference (95 %)."
+        )
 
 
 def branched(frame: pd.DataFrame, methods: Sequence[str] = ()) -> pd.DataFrame:
@@ -245,8 +269,8 @@ def compare_pair(
     facts: dict[str, Any] = {"setting": setting, "method": method, "baseline": baseline, "metric": metric}
     in_all, frame = frame["digest"].nunique(), branched(frame, (method, baseline))
     facts |= {"confidence": confidence, "unbranched": in_all - frame["digest"].nunique()}
-    shared = log_costs(frame, method, baseline, metric, _SOLVED).index
-    frame = frame[pd.MultiIndex.from_frame(frame[_SOLVED]).isin(shared)]
+    solves = log_costs(frame, method, baseline, metric, _SOLVED)
+    frame = frame[pd.MultiIndex.from_frame(frame[_SOLVED]).isin(solves.index)]
     short = METRICS[metric].of(frame).le(METRICS[metric].least).groupby(frame["digest"]).all()
     facts |= {"instances": len(short), "short": int(short.sum()), "groups": frame["group"].nunique()}
     if short.all():
@@ -263,7 +287,7 @@ def compare_pair(
         ci_high=interval.high,
         node_ratio=nodes,
         per_node_ratio=time / nodes,
-        solves=len(shared),
+        solves=len(solves),
         missing=ended[method]["missing"],
         baseline_missing=ended[baseline]["missing"],
         proofs=ended[method]["solved"],
@@ -273,7 +297,26 @@ def compare_pair(
         note=interval.note,
         **dict(zip(("wins", "ties", "losses"), win_tie_loss(logs), strict=True)),
         **_tail(frame, logs, confidence, interval.low),
+        **_scatter(solves[method] - solves[baseline]),
     )
+
+
+def _scatter(logs: pd.Series[float]) -> dict[str, Any]:
+    """Return the fields of a `Comparison` on repeats, from log ratios by group, digest and seed."""
+    of_group = logs.groupby(level="group", sort=False)
+    weights = 1 / of_group.transform("count") / of_group.ngroups
+    spread, error, freedom = repeat_error(logs, logs.index.get_level_values("digest"), weights)
+    if not freedom:
+        return {}
+    alone = (logs.groupby(level=["seed", "group"]).mean()).groupby(level="seed").mean()
+    size, most = abs(float((logs * weights).sum())), t_factor(freedom) * error
+    return {
+        "repeats": int(logs.groupby(level="digest").count().max()),
+        "spread": math.exp(spread),
+        "alone_low": math.exp(alone.min()),
+        "alone_high": math.exp(alone.max()),
+        "luck": most / size if most < size else 1.0,
+    }
 
 
 def _tail(frame: pd.DataFrame, logs: pd.Series[float], level: float, low: float | None) -> dict[str, Any]:

@@ -96,7 +96,13 @@ class EvaluationSummary(Value):
     def conclusion(self) -> str:
         """Each method against the baseline in a sentence, SCIP's settings, and which nodes SCIP branched on."""
         worst = [self.lead.worst_case] if self.lead.worst_instance else []
-        asides = [*worst, *self.stopped_early, self.solver.sentence, *self.branched_by_scip]
+        asides = [
+            *worst,
+            *filter(None, [self.lead.scatter]),
+            *self.stopped_early,
+            self.solver.sentence,
+            *self.branched_by_scip,
+        ]
         return " ".join([*map(statement, self.comparisons), *asides])
 
     @property

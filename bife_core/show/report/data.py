@@ -81,6 +81,7 @@ class Report(Value):
         sentences = []
         for lead, *_ in self.comparisons:
             sentences += [statement(lead), *([lead.worst_case] if lead.worst_instance else [])]
+            sentences += filter(None, [lead.scatter])
         return " ".join([*sentences, *settings])
 
     @property

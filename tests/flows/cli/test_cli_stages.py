@@ -113,8 +113,11 @@ def test_every_instance_of_a_folder_is_listed_with_its_optimum(smoke, bife, tmp_
     for name in ("lseu.mps", "stein27_inf.lp"):
         shutil.copy(FOREIGN / name, tmp_path)
     (tmp_path / "cut.mps").write_bytes((FOREIGN / "lseu.mps").read_bytes()[:3000])
-    result = bife("evaluate", "--preset", "smoke", "--instances", tmp_path, "--rule", "paper_ca")
+    result = bife(
+        "evaluate", "--preset", "smoke", "--instances", tmp_path, "--rule", "paper_ca", "--permute", 2
+    )
     assert result.exit_code == 0, result.output
+    assert "2 seeds an instance" in result.stdout
     assert result.stdout.count("Left out: cut.mps is cut off") == 1
     rows = {line.split()[0]: line.split() for line in result.stdout.splitlines() if " test " in line}
     assert {"lseu.mps", "stein27_inf.lp"} & set(rows)

@@ -94,6 +94,47 @@ def test_only_solves_that_both_have_count_and_seeds_are_collapsed():
     assert compare_methods(frame, ("absent",), "relpscost") == ()
 
 
+def test_repeats_say_how_much_of_a_ratio_may_be_luck_of_the_tree():
+    logs = {"a": (-0.9, -1.1), "b": (-1.2, -0.6), "c": (-0.8, -1.4)}  # seeds 0 and 1
+    made = [
+        row(name, method, 10 * math.exp(log if method == "rule" else 0.0), seed=seed)
+        for name, pair in logs.items()
+        for seed, log in enumerate(pair)
+        for method in ("rule", "relpscost")
+    ]
+    (found,) = compare_methods(solve_frame(made), ("rule",), "relpscost")
+    deviation = math.sqrt((0.02 + 0.18 + 0.18) / 3)
+    assert found.repeats == 2
+    assert found.spread == pytest.approx(math.exp(deviation))
+    assert (found.alone_low, found.alone_high) == pytest.approx((math.exp(-3.1 / 3), math.exp(-2.9 / 3)))
+    assert found.luck == pytest.approx(3.182446 * deviation / math.sqrt(6) / 1.0)  # t of 3 degrees of freedom
+    assert found.scatter == (
+        "Repeats of an instance, 2 seeds that permute its rows and columns, scatter by a factor of 1.43; one seed "
+        "alone gives a ratio of 0.356 to 0.380, and luck of the tree may be up to 46 % of the difference (95 %)."
+    )
+    for entry in made:
+        entry["group"] = "all" if entry["instance"] in "ab" else "c"
+    (grouped,) = compare_methods(solve_frame(made), ("rule",), "relpscost")
+    error = deviation * math.sqrt(4 / 8**2 + 2 / 4**2)
+    assert (grouped.spread, grouped.repeats) == (pytest.approx(found.spread), 2)
+    assert grouped.luck == pytest.approx(3.182446 * error / ((0.95 + 1.1) / 2))
+
+
+@pytest.mark.parametrize("group", ["", "x"])
+def test_without_repeats_nothing_is_said_of_luck(group):
+    made = [entry | ({"group": group} if group else {}) for entry in rows([0.5, 0.6, 0.7])]
+    (found,) = compare_methods(solve_frame(made), ("rule",), "relpscost")
+    assert (found.repeats, found.spread, found.luck, found.scatter) == (1, None, None, "")
+
+
+def test_a_difference_as_large_as_its_scatter_may_be_luck_alone():
+    made = [row("a", "rule", cost, seed=seed) for seed, cost in enumerate((5.0, 21.0))]
+    made += [row("a", "relpscost", 10.0, seed=seed) for seed in (0, 1)]
+    (found,) = compare_methods(solve_frame(made), ("rule",), "relpscost")
+    assert found.luck == 1.0
+    assert "luck of the tree may be all of the difference" in found.scatter
+
+
 def test_time_is_nodes_times_time_a_node():
     made = rows([0.5, 0.8, 0.6])
     for entry in made:

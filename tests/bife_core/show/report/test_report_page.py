@@ -101,6 +101,17 @@ def test_the_page_is_well_formed_and_stands_alone(page):
     assert outline.tags >= {"h1", "table", "figure", "svg", "pre"}
 
 
+def test_luck_of_the_tree_is_said_beside_the_interval(summary):
+    facts = {"repeats": 5, "spread": 1.3, "alone_low": 0.4, "alone_high": 0.5, "luck": 0.2}
+    lead = summary.lead.model_copy(update=facts)
+    repeated = summary.model_copy(update={"comparisons": (lead, *summary.comparisons[1:])})
+    assert "luck of the tree may be up to 20 % of the difference" in lead.scatter
+    assert lead.scatter in repeated.conclusion
+    key = re.search(r'<div class="keys">(.*?)</p>', render_page(Report(evaluations=(repeated,))), re.DOTALL)
+    assert key is not None
+    assert lead.scatter in key[1]
+
+
 def test_it_leads_with_the_conclusion_and_says_how_it_was_measured(page, summary):
     heading = re.search(r"<h1>(.*?)</h1>", page, re.DOTALL)
     assert heading is not None
