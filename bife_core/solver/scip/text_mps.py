@@ -87,7 +87,8 @@ class _Sections:
         if section == b"BOUNDS":
             self.bounds(begin, end)
             return
-        objective = re.compile(rb" %b +[-+]?[0.]*[1-9]" % re.escape(b"".join(self.free[:1]) or b"$"))
+        name = re.escape(b"".join(self.free[:1]) or b"$").replace(b"_", b"[ _]")  # see `as_fixed`
+        objective = re.compile(rb" %b +[-+]?[0.]*[1-9]" % name)
         if section == b"RHS" and objective.search(self.text, begin, end):
             self.notes.add("mps.constant")
         for entry in self.entries(begin, end):

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from bife_core.base.errors import ConfigError
+from bife_core.base.errors import ConfigError, SolverError
 from bife_core.cli import doctor
 from bife_core.cli.doctor import CHECKS, examine
 from bife_core.instances.config import FAMILIES
@@ -13,6 +13,7 @@ from bife_core.run.estimate import Estimate
 from bife_core.run.stages.results import Precheck
 from bife_core.solver.methods.configuration import Configuration
 from bife_core.solver.methods.references import load_method
+from bife_core.solver.scip.differences import note
 from bife_core.solver.scip.settings import SolverConfig
 from bife_core.tuning.tuner import Trial, Tuning
 from tests.support.instances import QUICK_AUCTIONS
@@ -106,6 +107,21 @@ def test_a_folder_of_instances_is_checked_where_it_is_given(bife, monkeypatch, t
         assert output.is_file()
         assert bife("solve", FOREIGN / "lseu.mps", "--rule", method, "-q").exit_code == 0
     assert bife("doctor", "--instances", tmp_path / "nowhere").exit_code == 1
+
+
+def test_what_was_noted_of_a_folder_is_said_where_no_instance_can_be_solved(bife, monkeypatch, tmp_path):
+    def fails(config, runtime):
+        raise SolverError("None of the instances can be solved.")
+
+    monkeypatch.setattr(doctor, "CHECKS", {})
+    monkeypatch.setattr("bife_core.run.stages.collect.precheck", fails)
+    mps = "NAME\nROWS\n N o\n G c\nCOLUMNS\n x o 1 c 1\nRHS\n r o 10 c 1\nBOUNDS\n BV b x\nENDATA\n"
+    (tmp_path / "a.mps").write_text(mps)
+    result = bife("doctor", "--instances", tmp_path)
+    assert result.exit_code == 1
+    found = " ".join(result.stdout.split())
+    assert f"1 can be used. 1 file: {note('mps.constant')}" in found
+    assert "None of the instances can be solved." in found
 
 
 def test_peers_are_asked_about_the_instances_of_a_family_or_folder(bife, monkeypatch, tmp_path):

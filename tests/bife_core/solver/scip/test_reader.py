@@ -359,6 +359,9 @@ def test_an_lp_file_without_end_is_read_with_a_note_and_refused_wherever_it_is_c
         ("mps", ("NAME t\n", "NAME t\nOBJNAME\n    p\n", " N o\n", " N o\n N p\n"), "OBJNAME is not the first row N"),
         ("mps", (" r d 5", " r d 5\n r o 0.0"), None),
         ("mps", (" r d 5", " r d 5 o -0.5"), "The objective has a right-hand side"),
+        ("free", (FREE, FIXED.replace(" N  o\n", " N  o 1\n").replace(" o    ", " o 1  ").replace(
+            "    r         d  ", "    r         o 1                3\n    r         d  ")),
+         "The objective has a right-hand side"),
         ("mps", (" UP b x 9", " LO b x 2\n SI b x 3"), "SI bounds, or SC of integer columns"),
         ("mps", (" UP b x 9", " LO b x 2\n SC b x 3"), "SI bounds, or SC of integer columns"),
         ("mps", (" UP b x 9", " LO b x 2"), "Integer columns with a lower bound alone"),
