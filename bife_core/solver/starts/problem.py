@@ -104,7 +104,7 @@ class Problem:
             model.addVar(vtype="I" if integral else "C", lb=low, ub=high, obj=cost)
             for low, high, cost, integral in columns
         ]
-        _add_rows(model, variables, rows, self.lhs - rest, self.rhs - rest)
+        add_rows(model, variables, rows, self.lhs - rest, self.rhs - rest)
         with scip_errors("SCIP failed on the rest of a problem"):
             model.optimize()
         if model.getStatus() == "userinterrupt":
@@ -116,8 +116,8 @@ class Problem:
         return values
 
 
-def _add_rows(model: pyscipopt.Model, variables: list[Any], rows: csr_array, lhs: Array, rhs: Array) -> None:
-    """Add linear rows by arrays: an expression of PySCIPOpt takes a hundred times as long."""
+def add_rows(model: pyscipopt.Model, variables: list[Any], rows: csr_array, lhs: Array, rhs: Array) -> None:
+    """Add linear rows by arrays; an expression of PySCIPOpt takes a hundred times as long."""
     scip, row = ctypes.c_void_p(scip_address(model)), ctypes.c_void_p()
     pointers = np.array([variable.ptr() for variable in variables], dtype=np.int64)[rows.indices]
     create, add, release = map(function, ("SCIPcreateConsBasicLinear", "SCIPaddCons", "SCIPreleaseCons"))
