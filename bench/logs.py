@@ -153,9 +153,9 @@ def of_scip(file: str, method: str, limit_s: float) -> dict[str, Any]:
         "rows": r"Constraints +: (\d+)",
         "nonzeros": r"Nonzeros +: (\d+)",
     }
-    found = {name: re.search(pattern, presolved) for name, pattern in counts.items()}
+    matches = {name: re.search(pattern, presolved) for name, pattern in counts.items()}
     return {
-        **{name: None if match is None else int(match[1]) for name, match in found.items()},
+        **{name: None if match is None else int(match[1]) for name, match in matches.items()},
         "lp": linear.getObjVal(),
         "root": model.getDualboundRoot(),
         "optimum": model.getObjVal(),

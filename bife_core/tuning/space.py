@@ -37,9 +37,9 @@ _WHERE: Final = ("first_lp", ON_DEMAND)
 
 _SEPARATORS: Final = {
     # What these separate counts as that of others, which have to be on too.
-    "gomory": tuple(f"separating/{one}/freq" for one in ("gomory", "gomorymi", "strongcg")),
+    "gomory": tuple(f"separating/{name}/freq" for name in ("gomory", "gomorymi", "strongcg")),
     "aggregation": tuple(
-        f"separating/{one}/freq" for one in ("aggregation", "cmir", "flowcover", "knapsackcover")
+        f"separating/{name}/freq" for name in ("aggregation", "cmir", "flowcover", "knapsackcover")
     ),
     "knapsack": ("constraints/knapsack/sepafreq",),
 }
@@ -167,12 +167,9 @@ def _expanded(chosen: tuple[tuple[str, str], ...]) -> dict[str, Parameter]:
     lines = list[str]()
     for name, value in chosen:
         if name == "separators":
-            each = (
-                one
-                for part in value.split("+")
-                for one in _SEPARATORS.get(part, (f"separating/{part}/freq",))
-            )
-            lines += [f"{one} = 0" for one in each]
+            for separator in value.split("+"):
+                frequencies = _SEPARATORS.get(separator, (f"separating/{separator}/freq",))
+                lines += [f"{frequency} = 0" for frequency in frequencies]
         elif name == "nodeselection":
             lines.append(f"nodeselection/{value}/stdpriority = 1000000")
         elif name not in EMPHASES:
