@@ -15,7 +15,7 @@ _KINDS: Final = {
     "BiFE": "#1b6e53",
     "Gurobi": "#b5503c",
     "HiGHS": "#8fb8de",
-    "SCIP tuned without a rule": "#d9b26f",
+    "its settings without the rule": "#d9b26f",
 }
 """Columns that are drawn, with their colours."""
 _RATIO: Final = re.compile(r"\**(\d+\.\d+) \((\d+\.\d+) to (\d+\.\d+)\)\**")

@@ -115,16 +115,17 @@ def of_scip(file: str, method: str, limit_s: float) -> dict[str, Any]:
     from bife_core import attach
 
     class Second(Eventhdlr):  # type: ignore[misc]  # PySCIPOpt has no types
-        """Notes the CPU seconds before the second node."""
+        """Notes the CPU seconds before the second node, and the bound: `getDualboundRoot` may be infinite later."""
 
         root_s: float | None = None
+        bound: float | None = None
 
         def eventinit(self) -> None:
             self.model.catchEvent(SCIP_EVENTTYPE.NODEFOCUSED, self)
 
         def eventexec(self, event: Any) -> None:
             if self.root_s is None and event.getNode().getNumber() > 1:
-                self.root_s = _cpu_s()
+                self.root_s, self.bound = _cpu_s(), self.model.getDualbound()
 
     model = model_of(Path(file), {"limits/gap": 0.0, "limits/time": limit_s})
     linear = model_of(Path(file), {"presolving/maxrounds": 0, "presolving/maxrestarts": 0})
@@ -157,7 +158,7 @@ def of_scip(file: str, method: str, limit_s: float) -> dict[str, Any]:
     return {
         **{name: None if match is None else int(match[1]) for name, match in matches.items()},
         "lp": linear.getObjVal(),
-        "root": model.getDualboundRoot(),
+        "root": model.getObjVal() if second.bound is None else second.bound,
         "optimum": model.getObjVal(),
         "nodes": model.getNTotalNodes(),
         "root_s": spent_s if second.root_s is None else second.root_s - before_s,

@@ -55,5 +55,5 @@ def test_a_comment_changes_no_page_and_a_new_server_does(copy):
 
 
 def test_each_view_says_what_its_page_is_made_of_and_each_picture_is_there():
-    assert pictures.PAGES.keys() == {view.name for view in VIEWS}
+    assert pictures.PAGES.keys() == {view.name for view in VIEWS if not view.name.startswith("mlflow-first")}
     assert [name for name in pictures.PAGES if not (pictures.IMAGES / f"{name}.png").is_file()] == []

@@ -4,12 +4,14 @@ import time
 import uuid
 from datetime import UTC, datetime
 from decimal import Decimal
+from types import SimpleNamespace
 
 import pytest
 
 from bife_core.run.study.journal import claim_on
 from bife_core.store.home import project_home
-from bife_tasks.overview import sections
+from bife_tasks.overview import Server, sections
+from bife_tasks.registry import registry
 from bife_tasks.stores import home_store
 from bife_tasks.tracking.mlflow_runs import TrackingError, client
 from bife_tasks.tracking.subscriber import track_search
@@ -49,7 +51,12 @@ def test_a_family_shows_its_champion_and_the_search_that_began_last(own_home, mo
     under_way = search(label)
     journals.add_generation(under_way, 1, samples=7)
     _, opened, ratio, _, age, began, found, _ = families()[label]
-    assert opened == (f"bife-{label} {champion.version}", "")
+    assert opened.text == f"bife-{label} {champion.version}"
+    registered = registry().versions()
+    with monkeypatch.context() as patch:  # no server shows the pages
+        patch.setenv("MLFLOW_TRACKING_URI", "sqlite:///mlflow.db")
+        patch.setattr("bife_tasks.overview.registry", lambda: SimpleNamespace(versions=lambda: registered))
+        assert families()[label][1] == (opened.text, "")
     monkeypatch.setenv("BIFE_MLFLOW_UI", "http://models.example")
     assert families()[label][1].url.startswith(
         f"http://models.example/#/models/bife-{label}/versions/{champion.version}?"
@@ -74,8 +81,8 @@ def test_a_family_without_a_champion_shows_what_its_search_found(own_home):
 
 
 def test_calls_count_on_the_day_they_went_out_and_old_ones_no_longer(own_home):
-    said = [part.sentence for part in sections()][1:4]
-    assert said == ["No Prefect server was asked.", "No call lately.", "Nothing."]
+    said = [part.sentence for part in sections()][2:6]
+    assert said == [*2 * ["No Prefect server was asked."], "No call lately.", "Nothing."]
     now = time.time()
     home_store().append("a search", "started", {})
     for number, (age_s, cost) in enumerate([(0, "0.25"), (0, "0.5"), (86400, None), (86400 * 40, "9")]):
@@ -107,7 +114,7 @@ def test_a_registry_that_is_away_leaves_the_rest(own_home, monkeypatch):
     (own_home / "instances").mkdir()
     (own_home / "instances" / "one.mps").write_bytes(b"0" * 3_000_000)
     (own_home / "up.json").write_text("{}")
-    found, waiting, _, _, disk = sections(lambda: [("promotion a", "1 hour")])
+    found, _, waiting, *_, disk = sections(lambda: Server([("promotion a", "1 hour")], []))
     assert found.sentence == "MLflow is away."
     assert [row[0] for row in found.rows] == ["alone"]
     assert disk.rows[0] == ("instances", "3")

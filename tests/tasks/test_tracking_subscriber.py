@@ -40,8 +40,8 @@ def test_another_process_and_a_signal_amid_a_write_double_nothing(journal, folde
     search, store_one = synced(folder), tracing._store
     journals.add_search(journal, 2)
 
-    def signalled(name, *rest):
-        store_one(name, *rest)
+    def signalled(name, *rest, refused):
+        store_one(name, *rest, refused=refused)
         if name.startswith("g00-c01"):
             raise KeyboardInterrupt
 
