@@ -31,7 +31,8 @@ def ratios() -> dict[str, dict[str, Ratio]]:
     rows = dict[str, dict[str, Ratio]]()
     for line in takewhile(lambda line: line.startswith("|"), lines[head + 2 :]):
         family, *cells = _cells(line)
-        matches = zip(names[1:], map(_RATIO.fullmatch, cells), strict=True)
+        kinds = [next((kind for kind in _KINDS if name.startswith(kind)), name) for name in names[1:]]
+        matches = zip(kinds, map(_RATIO.fullmatch, cells), strict=True)
         rows[family] = {
             name: (float(match[1]), float(match[2]), float(match[3])) for name, match in matches if match
         }
