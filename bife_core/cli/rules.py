@@ -126,6 +126,8 @@ def export(
         say(f"Wrote {path}. How to use it: docs/how-to/other-languages.md.")
     if (start := configuration.start) is not None:
         say(f"note: The start {start.name} is left out: it needs Python (bife solve MODEL --rule {rule}).")
+    if configuration.inequalities is not None:
+        say(f"note: The inequalities are left out: they need Python (bife solve MODEL --rule {rule}).")
     if compiled:
         say(f"Compiled {program}, SCIP's command line with what was found: {compile_program(output)}")
 

@@ -14,9 +14,9 @@ from typing import Any, Final, Literal, TypeAlias
 from bife_core.base.errors import BifeError, InterruptedSolveError, RuleError
 from bife_core.base.values import Value, digest_of
 from bife_core.instances.base import Instance
-from bife_core.solver.code_digest import code_digest
+from bife_core.solver.code_digest import code_digest, digest_of_code, sources
 from bife_core.solver.machine import here
-from bife_core.solver.methods.attach import solve, start_of
+from bife_core.solver.methods.attach import inequalities_of, solve, start_of
 from bife_core.solver.methods.base import RPB, AnyMethod, ScipMethod
 from bife_core.solver.scip.solve import INTERRUPTED, RECORDED, SolveResult, SolveSettings, versions
 from bife_core.solver.starts.method import starts_code
@@ -57,6 +57,8 @@ class SolveJob(Value):
         }
         if start_of(self.method) is not None:
             facts["start"] = starts_code()
+        if inequalities_of(self.method) is not None:
+            facts["inequalities"] = digest_of_code(sources(["solver/inequalities"]))
         return digest_of(facts)
 
     @property

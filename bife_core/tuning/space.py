@@ -48,10 +48,13 @@ _SEPARATORS: Final = {
 START: Final = "start"
 """The row whose choices are start methods, but for the first."""
 
+INEQUALITIES: Final = "inequalities"
+"""The row whose choices are what inequalities are written, but for the first."""
+
 
 @dataclass(frozen=True)
 class Row:
-    """One row: a parameter of SCIP, several set at once (`emphasis`), what branches, a start method, a class of rows.
+    """One row: a parameter of SCIP, several at once, what branches, a start, inequalities, a class of rows.
 
     Its first choice is SCIP's default. It counts where its condition holds: ``separating != off, branching = pscost``.
     """
@@ -114,15 +117,17 @@ class Space:
     def configuration(self, choices: Mapping[str, str]) -> Configuration:
         """Return the configuration that some choices make."""
         chosen = self.counting(choices)
-        single = {name: of for name, of in settings_of(chosen).items() if name != START}
+        single = {name: of for name, of in settings_of(chosen).items() if name not in (START, INEQUALITIES)}
         on_demand = tuple(name for name in single if name.startswith(PREFIX))
         expanded = _expanded(tuple((name, of) for name, of in single.items() if name not in on_demand))
         params = {key: of for key, of in expanded.items() if key not in self.fixed}
-        parts: dict[str, Value] = {}
+        parts: dict[str, Value | str] = {}
         if (branching := self.methods.get(chosen.get(BRANCHING, RPB))) is not None:
             parts["branching"] = branching
         if (name := chosen.get(START)) is not None:
             parts["start"] = StartMethod(name=name)
+        if (kind := chosen.get(INEQUALITIES)) is not None:
+            parts["inequalities"] = kind
         return Configuration(params=params, on_demand=on_demand).model_copy(update=parts)
 
 

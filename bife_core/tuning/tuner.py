@@ -31,6 +31,7 @@ STARTING_SETTINGS: Final[tuple[Choices, ...]] = (
     # One kind of cuts may be all that is worth its time: cliques on independent sets, Gomory's on network design.
     {"separating": "off", "heuristics": "off", "separators": "clique"},
     {"separating": "off", "heuristics": "off", "separators": "gomory"},
+    {"separating": "off", "heuristics": "off", "inequalities": "knapsack"},
     # Where cuts are worth their time, SCIP spends most of it on looking for those of aggregated rows.
     {"heuristics": "off", "separating/aggregation/maxaggrsroot": "2"},
     _FEW_TRIES,

@@ -7,7 +7,7 @@ import time
 import warnings
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pyscipopt
 
@@ -214,11 +214,28 @@ def start_of(method: Method | None) -> StartMethod | None:
     return method.start if isinstance(method, Configuration) else None
 
 
+def inequalities_of(method: Method | None) -> Literal["knapsack"] | None:
+    """Return which inequalities a method has written, if any."""
+    return method.inequalities if isinstance(method, Configuration) else None
+
+
 def _with_starts(method: Method | None, model: pyscipopt.Model) -> Started:
-    """Give a model the starts of a method, if it has any; they may take a share of its time limit."""
-    if (start := start_of(method)) is None:
-        return Started()
-    return give_starts(model, start, SHARE * float(model.getParam("limits/time")))
+    """Give a model the starts, which may take a share of its time limit, and the inequalities of a method, if any."""
+    start, kind = start_of(method), inequalities_of(method)
+    limit_s = SHARE * float(model.getParam("limits/time"))
+    started = Started() if start is None else give_starts(model, start, limit_s)
+    if kind is None:
+        return started
+    from bife_core.solver.inequalities.giving import give_inequalities
+
+    added = give_inequalities(model, kind)
+    parts = {
+        "sentence": " ".join(filter(None, (started.sentence, added.sentence))),
+        "failed": started.failed or added.failed,
+        "cpu_s": started.cpu_s + added.cpu_s,
+        "wall_s": started.wall_s + added.wall_s,
+    }
+    return started.model_copy(update=parts)
 
 
 def _parts(model: pyscipopt.Model, clock: RootClock, callback_s: float) -> dict[str, float | None]:

@@ -46,8 +46,9 @@ class Configuration(Method):
     """SCIP with `params`, those that are not at its defaults, under which `branching` chooses the variable.
 
     Rows of the classes `on_demand` are kept out of the first LP until they are violated, and a `start` proposes
-    solutions before SCIP solves. With nothing but a branching method it is that. Limits, tolerances and seeds are
-    refused.
+    solutions before SCIP solves. `inequalities` that are ``knapsack`` are facets of the knapsacks of binaries, written
+    from the model, each proven before SCIP gets it. With nothing but a branching method it is that. Limits, tolerances
+    and seeds are refused.
 
     Examples
     --------
@@ -63,6 +64,7 @@ class Configuration(Method):
     on_demand: RowClasses = ()
     branching: AnyMethod = ScipMethod(name=RPB)
     start: AnyStart | None = None
+    inequalities: Literal["knapsack"] | None = None
 
     @field_validator("params")
     @classmethod
@@ -99,7 +101,10 @@ class Configuration(Method):
 
     @property
     def _further(self) -> tuple[object, ...]:
-        return tuple(part for part in (self.on_demand, self.start and self.start.identity) if part)
+        inequalities = self.inequalities and f"inequalities {self.inequalities}"
+        return tuple(
+            part for part in (self.on_demand, self.start and self.start.identity, inequalities) if part
+        )
 
     @property
     def changes(self) -> str:
@@ -111,7 +116,8 @@ class Configuration(Method):
         """What of it no settings file of SCIP can hold."""
         lacks = [] if self._in_charge else ["what branches"]
         lacks += ["its rows on demand"] if self.on_demand else []
-        return (*lacks, "its start") if self.start else tuple(lacks)
+        lacks += ["its start"] if self.start else []
+        return (*lacks, "its inequalities") if self.inequalities else tuple(lacks)
 
     @property
     def by_scip(self) -> bool:
@@ -146,7 +152,7 @@ class Configuration(Method):
 
     @property
     def chosen(self) -> str:
-        """The settings as a person would choose them, and rows on demand.
+        """The settings as a person would choose them, rows on demand and inequalities.
 
         SCIP's predefined settings are named where these stand for many of its parameters, which `settings` has one by
         one; then come the parameters that differ from them.
@@ -166,7 +172,8 @@ class Configuration(Method):
             for kind, name in names.items()
         )
         rows = "".join(f"# on demand: {name}\n" for name in self.on_demand)
-        return emphases + _written(self._in_charge | rest) + rows
+        written = "" if self.inequalities is None else f"# inequalities: {self.inequalities}\n"
+        return emphases + _written(self._in_charge | rest) + rows + written
 
     @property
     def shown(self) -> str:

@@ -102,10 +102,10 @@ class SolveResult(Value):
         CPU seconds up to the last LP of the root, the same work under every branching rule; None without an LP, or
         if the solve was not timed.
     start_s : float
-        CPU seconds of the start method, those of its process included, which `cpu_s`, `wall_s`, the primal-dual
-        integral and the time limit count too.
+        CPU seconds of the start method, those of its process included, and of inequalities, which `cpu_s`, `wall_s`,
+        the primal-dual integral and the time limit count too.
     start : str
-        A sentence on what became of the start method; empty without one.
+        A sentence on what became of the start method, and one on inequalities; empty without them.
     gap : float
         Final gap, see `relative_gap`; 0 after a proof.
     primal_bound, dual_bound, root_bound : float or None

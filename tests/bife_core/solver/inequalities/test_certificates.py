@@ -6,10 +6,12 @@ import numpy as np
 import pyscipopt
 import pytest
 
-from bench.certificates import Inequality, certified
-from bench.inequalities import facet, knapsacks, links, stocks, written_for
+from bench.inequalities import links, stocks
 from bife_core.instances.config import FAMILIES
 from bife_core.instances.generated import GeneratedBenchmark
+from bife_core.solver.inequalities.certificates import Inequality, certified
+from bife_core.solver.inequalities.knapsacks import facet, knapsacks
+from bife_core.solver.inequalities.rounds import written_for
 from bife_core.solver.scip.reader import read_model
 from bife_core.solver.starts.problem import problem_of
 

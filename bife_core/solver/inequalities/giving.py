@@ -1,0 +1,90 @@
+"""How a model gets inequalities before SCIP solves it."""
+
+from __future__ import annotations
+
+import ctypes
+import time
+from collections.abc import Iterable
+from typing import Final, Literal, TypeAlias
+
+import numpy as np
+import pyscipopt
+
+from bife_core.base.errors import BifeError
+from bife_core.base.values import Value
+from bife_core.base.wording import counted
+from bife_core.solver.inequalities.certificates import Inequality, certified
+from bife_core.solver.inequalities.knapsacks import knapsack, knapsacks
+from bife_core.solver.inequalities.rounds import written_for
+from bife_core.solver.scip.exactness import LINEAR
+from bife_core.solver.scip.libscip import function, scip_address, scip_errors
+from bife_core.solver.starts.problem import problem_of
+
+Kind: TypeAlias = Literal["knapsack"]
+"""What is written: facets of knapsacks."""
+
+_MOST_ROWS: Final = 50_000
+"""Rows, and variables, of a model whose LP is solved for inequalities."""
+
+
+class Added(Value):
+    """What became of inequalities: `sentence` says it, also of a failure; `cpu_s` and `wall_s` are what they took."""
+
+    sentence: str = ""
+    added: int = 0
+    failed: bool = False
+    cpu_s: float = 0.0
+    wall_s: float = 0.0
+
+
+def give_inequalities(model: pyscipopt.Model, kind: Kind) -> Added:
+    """Write inequalities for a model that is not being solved yet, prove them, and add those that are proven."""
+    cpu, wall, added, failed = time.thread_time(), time.perf_counter(), 0, False
+    try:
+        sentence = "the model has no such row"
+        if _has_knapsacks(model):
+            problem = problem_of(model, 0, float("inf"))
+            written, *_ = written_for(problem, knapsacks)
+            proven, _ = certified(problem, written)
+            with scip_errors("SCIP takes no more rows"):
+                add(model, proven)
+            added = len(proven)
+            sentence = f"SCIP got {counted(added, 'facet')}, all proven, of {len(written)} written"
+    except Exception as error:  # noqa: BLE001 - whatever it raises, the solve goes on
+        failed, name = True, "" if isinstance(error, BifeError) else f"{type(error).__name__}: "
+        sentence = f"they failed: {name}{' '.join(str(error).split())}"
+    times = {"cpu_s": time.thread_time() - cpu, "wall_s": time.perf_counter() - wall}
+    sentence = f"The inequalities {kind} took {times['cpu_s']:.2f} CPU seconds; {sentence.rstrip('.')}."
+    return Added(sentence=sentence, added=added, failed=failed, **times)
+
+
+def add(model: pyscipopt.Model, inequalities: Iterable[Inequality]) -> None:
+    """Add inequalities, by the places of variables, as rows that the model does not need."""
+    variables = model.getVars()
+    for cut in inequalities:
+        pairs = zip(cut.columns.tolist(), cut.coefficients.tolist(), strict=True)
+        left = pyscipopt.quicksum(value * variables[column] for column, value in pairs)
+        model.addCons(left <= cut.rhs, check=False, enforce=False, propagate=False, removable=True)
+
+
+def _has_knapsacks(model: pyscipopt.Model) -> bool:
+    """Whether a row of a model that is neither large nor priced may be a knapsack of binaries; without its arrays."""
+    rows = model.getConss(False)
+    if max(len(rows), model.getNVars()) > _MOST_ROWS:
+        return False
+    if function("SCIPgetNActivePricers")(ctypes.c_void_p(scip_address(model))):
+        return False
+    for row in rows:
+        if row.getConshdlrName() not in LINEAR or row.isModifiable():
+            continue
+        weights = np.array(model.getConsVals(row), dtype=np.float64)
+        sides = ((1.0, float(model.getRhs(row))), (-1.0, -float(model.getLhs(row))))
+        fits = len(weights) and any(knapsack(sign * weights, side) is not None for sign, side in sides)
+        if fits and all(map(_is_binary, model.getConsVars(row))):
+            return True
+    return False
+
+
+def _is_binary(variable: pyscipopt.scip.Variable) -> bool:
+    integral = variable.vtype() in ("BINARY", "INTEGER")
+    return integral and variable.getLbOriginal() == 0.0 and variable.getUbOriginal() == 1.0

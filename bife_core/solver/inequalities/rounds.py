@@ -1,0 +1,67 @@
+"""Rounds of an LP, each of which a writer gives what it violates."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final, TypeAlias
+
+import numpy as np
+import pyscipopt
+
+from bife_core.solver.inequalities.certificates import Inequality
+from bife_core.solver.starts.problem import Array, Problem
+
+VIOLATED: Final = 1e-4
+
+_ROUNDS: Final = 40
+
+_SHARE: Final = 1e-4  # of the LP value that five rounds gain at least
+
+_ITERATIONS: Final = 50_000  # of the simplex method in a round
+
+Writer: TypeAlias = Callable[[Problem, Array], list[Inequality]]
+"""What returns inequalities that a point violates."""
+
+
+def written_for(problem: Problem, writer: Writer) -> tuple[list[Inequality], float, float]:
+    """Return what a writer finds in rounds and is tight at the end, and the LP's value before and after.
+
+    The values are NaN, and nothing is found, where the LP has no optimum.
+    """
+    lp = pyscipopt.LP()
+    lp.setIntParam(pyscipopt.SCIP_LPPARAM.LPITLIM, _ITERATIONS)
+    infinity, written, values = lp.infinity(), list[Inequality](), list[float]()
+    for cost, *bounds in zip(problem.objective, problem.lower, problem.upper, strict=True):
+        lp.addCol([], cost, *np.clip(bounds, -infinity, infinity).tolist())
+    for row, sides in enumerate(np.clip((problem.lhs, problem.rhs), -infinity, infinity).T.tolist()):
+        entries = slice(problem.indptr[row], problem.indptr[row + 1])
+        lp.addRow(
+            list(zip(problem.indices[entries].tolist(), problem.data[entries].tolist(), strict=True)), *sides
+        )
+    for _ in range(_ROUNDS):
+        value = lp.solve()
+        if not lp.isOptimal():  # infeasible, unbounded or too long
+            break
+        values.append(value)
+        x = np.array(lp.getPrimal())
+        slow = len(values) > 5 and values[-1] - values[-6] < _SHARE * abs(values[-1])
+        if slow or not (new := writer(problem, x)):
+            break
+        for cut in new:
+            lp.addRow(
+                list(zip(cut.columns.tolist(), cut.coefficients.tolist(), strict=True)), -infinity, cut.rhs
+            )
+        written += new
+    if not values:
+        return [], float("nan"), float("nan")
+    tight = [
+        cut for cut in written if cut.coefficients @ x[cut.columns] >= cut.rhs - 1e-3 * max(1.0, abs(cut.rhs))
+    ]
+    return tight, values[0], values[-1]
+
+
+def violated(x: Array, columns: Array, terms: Array, rhs: float, rows: tuple[int, ...]) -> list[Inequality]:
+    """Return ``terms @ x[columns] <= rhs`` without its zeros, if `x` violates it."""
+    columns, terms = columns[terms != 0.0], terms[terms != 0.0]
+    far = len(terms) and terms @ x[columns] > rhs + VIOLATED * max(1.0, np.abs(terms).max())
+    return [Inequality(columns, terms, float(rhs), rows)] if far else []
