@@ -200,7 +200,6 @@ def show_rule(best: Sample, config: PipelineConfig, search_result: SearchOutcome
     """Print a rule of a search with its fidelities, in words, and the F_HF of others beside them."""
     from bife_core.language.components import COMPONENTS
     from bife_core.measure.evaluation.metrics import METRICS
-    from bife_core.search.config import SEARCHES
 
     show_heading(f"The rule ({best.lineage})")
     if best.thought:
@@ -211,7 +210,7 @@ def show_rule(best: Sample, config: PipelineConfig, search_result: SearchOutcome
     if best.f_lf is not None:
         component = COMPONENTS.find(config.search.component)
         words = component.low_fidelity
-        if SEARCHES.find(config.search.algorithm).low_fidelity and not component.low:
+        if not component.low:
             words = f"{config.low.measure} on {len(best.behaviour or '')} expert samples"
         facts.append(("F_LF", f"{best.f_lf:.3f}: {words}"))
     if best.f_hf is not None:
