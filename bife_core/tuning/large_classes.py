@@ -7,8 +7,10 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from bife_core.solver.inequalities.giving import has_knapsacks
 from bife_core.solver.scip.reader import read_model
 from bife_core.solver.scip.row_classes import Rows
+from bife_core.tuning.space import INEQUALITIES
 
 if TYPE_CHECKING:
     import pyscipopt
@@ -27,12 +29,14 @@ _TERMS: Final = 6
 def large_classes(instances: Sequence[str]) -> dict[str, str]:
     """Return the large classes of the first instance files, the largest first, each with an example in words.
 
+    `INEQUALITIES` follows where each has rows that are knapsacks.
     Raises `InstanceError` if an instance cannot be read. Workers call it.
     """
-    counts, examples = list[dict[str, int]](), dict[str, str]()
+    counts, examples, knapsacks = list[dict[str, int]](), dict[str, str](), list[bool]()
     for path in instances[:READ]:
         model = read_model(Path(path))
         rows, total = Rows(model), model.getNConss()
+        knapsacks.append(has_knapsacks(model))
         least = max(_LEAST, _LEAST_SHARE * total)
         counts.append({name: count for name, count in rows.counts.items() if count >= least})
         constraints = model.getConss() if not examples else []
@@ -41,7 +45,8 @@ def large_classes(instances: Sequence[str]) -> dict[str, str]:
             examples[name] = f"{share:.0f} % of the rows, such as {_written(model, constraints[place])}"
     everywhere = [name for name in counts[0] if all(name in each for each in counts)] if counts else []
     everywhere.sort(key=lambda name: -sum(each[name] for each in counts))
-    return {name: examples[name] for name in everywhere[:_MOST]}
+    facets = {INEQUALITIES: "facets of knapsacks"} if knapsacks and all(knapsacks) else {}
+    return {name: examples[name] for name in everywhere[:_MOST]} | facets
 
 
 def _written(model: pyscipopt.Model, row: pyscipopt.scip.Constraint) -> str:

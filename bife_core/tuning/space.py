@@ -45,11 +45,11 @@ _SEPARATORS: Final = {
 }
 """Frequencies of separators; of others there is one."""
 
+INEQUALITIES: Final = "inequalities"
+"""The row of inequalities that are written, and among classes the sign that there are rows to write them from."""
+
 START: Final = "start"
 """The row whose choices are start methods, but for the first."""
-
-INEQUALITIES: Final = "inequalities"
-"""The row whose choices are what inequalities are written, but for the first."""
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,8 @@ class Space:
         fixed: Collection[str] = (),
         classes: Mapping[str, str] | None = None,
     ) -> None:
-        classes = classes or {}
+        classes = dict(classes or {})
+        self.knapsacks = classes.pop(INEQUALITIES, None) is not None
         rows = (*table(), *(Row(ROWS, name, _WHERE, (), about) for name, about in classes.items()))
         every = dict.fromkeys((*(row.group for row in rows), ROWS))
         if unknown := [group for group in groups if group not in every]:

@@ -19,7 +19,16 @@ from bife_core.solver.methods.configuration import Configuration
 from bife_core.solver.scip.cost import BY_OBJECTIVE, LEAST, Cost
 from bife_core.solver.scip.row_classes import PREFIX
 from bife_core.tuning.proposals import Proposer, Tpe
-from bife_core.tuning.space import BRANCHING, ON_DEMAND, ROWS, Choices, Space, choices_text, settings_of
+from bife_core.tuning.space import (
+    BRANCHING,
+    INEQUALITIES,
+    ON_DEMAND,
+    ROWS,
+    Choices,
+    Space,
+    choices_text,
+    settings_of,
+)
 
 _FEW_TRIES: Final[Choices] = {
     "separating/aggregation/maxtriesroot": "50",
@@ -245,7 +254,8 @@ def _first(starts: Sequence[Choices], space: Space, long: bool) -> list[Choices]
 
     Choices without `BRANCHING` are tried with the best method so far. Where solves are long, so that few are tried, the
     largest class of rows on demand goes first; else after the first of `STARTING_SETTINGS`, whose cost ends it early.
-    The others follow; then each is put on demand beside what is best by then.
+    The others follow; then each is put on demand beside what is best by then. Where rows are knapsacks their facets
+    come before those, since SCIP without any cuts may take so long on such rows that no time is left for more.
     """
     named = {start.get(BRANCHING) for start in starts}
     methods = [name for name in (*space.methods, RPB) if name not in named]
@@ -257,10 +267,14 @@ def _first(starts: Sequence[Choices], space: Space, long: bool) -> list[Choices]
         )
     ]
     classes = [row.name for row in space.rows if row.group == ROWS]
-    lean = {"presolving/maxrestarts": "0"} | ({BRANCHING: "pscost"} if "pscost" in space.methods else {})
+    branching = {BRANCHING: "pscost"} if "pscost" in space.methods else {}
+    lean = {"presolving/maxrestarts": "0", **branching}
     largest = [{**lean, **settings, name: ON_DEMAND} for name in classes[:1] for settings in LEAN]
     others = [{**lean, **LEAN[0], name: ON_DEMAND} for name in classes[1:]]
     alone: list[Choices] = [{name: ON_DEMAND} for name in classes]
     first = len(methods)
-    begin = [*largest, *further[:first]] if long else [*further[:first], *largest]
+    facets = [
+        {**start, **branching} for start in STARTING_SETTINGS if INEQUALITIES in start and space.knapsacks
+    ]
+    begin = [*largest, *facets, *further[:first]] if long else [*facets, *further[:first], *largest]
     return [*starts, *begin, *others, *alone, *further[first:]]

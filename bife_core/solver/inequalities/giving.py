@@ -42,7 +42,7 @@ def give_inequalities(model: pyscipopt.Model, kind: Kind) -> Added:
     cpu, wall, added, failed = time.thread_time(), time.perf_counter(), 0, False
     try:
         sentence = "the model has no such row"
-        if _has_knapsacks(model):
+        if has_knapsacks(model):
             problem = problem_of(model, 0, float("inf"))
             written, *_ = written_for(problem, knapsacks)
             proven, _ = certified(problem, written)
@@ -67,7 +67,7 @@ def add(model: pyscipopt.Model, inequalities: Iterable[Inequality]) -> None:
         model.addCons(left <= cut.rhs, check=False, enforce=False, propagate=False, removable=True)
 
 
-def _has_knapsacks(model: pyscipopt.Model) -> bool:
+def has_knapsacks(model: pyscipopt.Model) -> bool:
     """Whether a row of a model that is neither large nor priced may be a knapsack of binaries; without its arrays."""
     rows = model.getConss(False)
     if max(len(rows), model.getNVars()) > _MOST_ROWS:

@@ -13,7 +13,7 @@ from bife_core.solver.methods.references import load_method
 from bife_core.solver.scip.settings import SolverConfig
 from bife_core.store import Store
 from bife_core.tuning.proposals import Tpe
-from bife_core.tuning.space import Space
+from bife_core.tuning.space import INEQUALITIES, Space
 from bife_core.tuning.tuner import STARTING_SETTINGS, Trial, Tuning, tune
 from bife_core.workers import InProcess
 from tests.support.stored import counts
@@ -181,3 +181,11 @@ def test_settings_that_are_hopeless_with_one_method_are_not_tried_with_others(
         {"branching": "general"},
         {"branching": "pscost"},
     ]
+
+
+def test_facets_come_first_where_rows_are_knapsacks(knapsacks, tmp_path, monkeypatch):
+    raced = Raced(costs=(None,), ratio=3.0, seen=1, cpu_s=0.0, eliminated="3.00 times as much")
+    monkeypatch.setattr("bife_core.measure.trials.TrialRace.run", lambda self, method: raced)
+    space = Space(METHODS, classes={INEQUALITIES: "facets of knapsacks"})
+    first = tune(knapsacks[:1], solving(InProcess(), tmp_path), space, 1e3, trials=2).trials[1].choices
+    assert first == LEAN | {"inequalities": "knapsack", "branching": "pscost"}
