@@ -28,10 +28,10 @@ def ratios() -> dict[str, dict[str, Ratio]]:
     lines = _PAGE.read_text(encoding="utf-8").splitlines()
     head = next(at for at, line in enumerate(lines) if line.startswith("| family |"))
     names = _cells(lines[head])
+    kinds = [next((kind for kind in _KINDS if name.startswith(kind)), name) for name in names[1:]]
     rows = dict[str, dict[str, Ratio]]()
     for line in takewhile(lambda line: line.startswith("|"), lines[head + 2 :]):
         family, *cells = _cells(line)
-        kinds = [next((kind for kind in _KINDS if name.startswith(kind)), name) for name in names[1:]]
         matches = zip(kinds, map(_RATIO.fullmatch, cells), strict=True)
         rows[family] = {
             name: (float(match[1]), float(match[2]), float(match[3])) for name, match in matches if match

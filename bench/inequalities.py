@@ -6,7 +6,7 @@ The writers, each of which finds what the LP's solution violates, in rounds: `kn
 row of binaries; `links`, ``x <= y`` where a row lets x be positive only if the binary y is 1; `stocks`, the (l,S)
 inequalities of lot sizing. Every inequality is proven by a sub-MIP of the rows that it follows from before SCIP gets
 it, as a row that may leave the LP. One JSON object an instance: {instance, written, outcomes, lp, lp_after, write_s,
-prove_s, refused}, `refused` of how many false ones, 2 % off; then one a solve, in turn: {instance, settings, with,
+prove_s, refused}, `refused` of how many false ones, 2 % off; then one a solve, interleaved: {instance, settings, with,
 status, cpu_s, nodes, root, objective}, `cpu_s` with writing and proofs; then for each settings {family, settings,
 solves, ratio, ci_low, ci_high, worst} of CPU time with inequalities over that without.
 """

@@ -5,7 +5,7 @@
 
 Both solve the same MPS file on one thread with gap 0: SCIP under default settings, with each `--method`, and Gurobi;
 `{family}` in a method is the family. One JSON object for each solver and family, of medians over instances: {family,
-solver, instances, rows, columns, nonzeros, closed, nodes, ms_per_node, root_s, other_s, cpu_s, cuts}. `rows` to
+solver, instances, rows, columns, nonzeros, nodes, closed, root_s, ms_per_node, cpu_s, cuts}. `rows` to
 `nonzeros` are what presolving left; `closed` is the share of the gap between the LP of the file and the optimum that
 is closed before branching. `root_s` of `cpu_s` CPU seconds passed before the second node. `cuts`
 has the kinds that the final LP or log counts, the most frequent first.
@@ -15,9 +15,9 @@ from __future__ import annotations
 
 import json
 import re
-import resource
 import subprocess
 import sys
+import time
 from collections import Counter
 from pathlib import Path
 from statistics import median
@@ -58,7 +58,7 @@ def main() -> None:
 
 
 def _apart(file: Path, solver: str, limit_s: float) -> dict[str, Any]:
-    """Return what a process of its own tells of a solve."""
+    """Return what a process of its own says of a solve."""
     command = [sys.executable, "-c", "from bench.logs import tell; tell()", str(file), solver, str(limit_s)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
@@ -87,13 +87,13 @@ def of_gurobi(file: str, limit_s: float) -> dict[str, Any]:
         def at_root(model: Any, where: int) -> None:
             if where == GRB.Callback.MIP and model.cbGet(GRB.Callback.MIP_NODCNT) == 0:
                 bound = max(root["root"], model.cbGet(GRB.Callback.MIP_OBJBND))
-                root.update(root=bound, root_s=_cpu_s() - before_s)
+                root.update(root=bound, root_s=time.process_time() - before_s)
 
         for name, value in {"LogFile": str(log), "Threads": 1, "MIPGap": 0.0, "TimeLimit": limit_s}.items():
             model.setParam(name, value)
-        before_s = _cpu_s()
+        before_s = time.process_time()
         model.optimize(at_root)
-        spent_s = _cpu_s() - before_s
+        spent_s = time.process_time() - before_s
         cuts = Counter({kind: int(count) for kind, count in _CUT.findall(log.read_text())})
     return {
         "rows": presolved.NumConstrs,
@@ -125,7 +125,7 @@ def of_scip(file: str, method: str, limit_s: float) -> dict[str, Any]:
 
         def eventexec(self, event: Any) -> None:
             if self.root_s is None and event.getNode().getNumber() > 1:
-                self.root_s, self.bound = _cpu_s(), self.model.getDualbound()
+                self.root_s, self.bound = time.process_time(), self.model.getDualbound()
 
     model = model_of(Path(file), {"limits/gap": 0.0, "limits/time": limit_s})
     linear = model_of(Path(file), {"presolving/maxrounds": 0, "presolving/maxrestarts": 0})
@@ -136,9 +136,9 @@ def of_scip(file: str, method: str, limit_s: float) -> dict[str, Any]:
         attach(model, method)
     second = Second()
     model.includeEventhdlr(second, "second node", "notes when it begins")
-    before_s = _cpu_s()
+    before_s = time.process_time()
     model.optimize()
-    spent_s = _cpu_s() - before_s
+    spent_s = time.process_time() - before_s
     with TemporaryDirectory() as folder:
         model.writeStatistics(str(to := Path(folder) / "statistics"))
         text = to.read_text()
@@ -188,11 +188,6 @@ def summary(rows: list[dict[str, Any]]) -> dict[str, Any]:
         "cpu_s": round(middle["cpu_s"] or 0.0, 2),
         "cuts": {kind: round(count / len(rows)) for kind, count in cuts.most_common(_KINDS) if count},
     }
-
-
-def _cpu_s() -> float:
-    usage = resource.getrusage(resource.RUSAGE_SELF)
-    return usage.ru_utime + usage.ru_stime
 
 
 if __name__ == "__main__":
