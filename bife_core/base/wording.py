@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from bife_core.base.errors import BifeError
+
 
 def storable(text: str) -> str:
     """Return a text without NUL and lone surrogates, which no database and UTF-8 can hold."""
@@ -19,6 +21,12 @@ def fits(value: object, most: int) -> str:
 def first_line(error: BaseException) -> str:
     """Return the first line of what an error says, or its kind."""
     return str(error).strip().partition("\n")[0] or type(error).__name__
+
+
+def in_one_line(error: BaseException) -> str:
+    """Return what an error says in one line, after its kind if it is none of ours."""
+    kind = "" if isinstance(error, BifeError) else f"{type(error).__name__}: "
+    return kind + " ".join(str(error).split())
 
 
 def counted(count: int, noun: str, groups: int | None = None) -> str:

@@ -14,6 +14,7 @@ from rich.text import Text
 from typer import Option
 
 from bife_core.base.errors import BifeError, ConfigError
+from bife_core.base.wording import in_one_line
 from bife_core.cli.backend import Check, Finding, backend
 from bife_core.cli.consoles import say, show_table, standard_output
 from bife_core.cli.options import Output, check_kept, keep, resolve
@@ -69,8 +70,7 @@ def examine(check: Check) -> Finding:
     try:
         return check()
     except Exception as error:  # noqa: BLE001 - whatever a broken installation raises is to be shown
-        kind = "" if isinstance(error, BifeError) else f"{type(error).__name__}: "
-        return Finding("fail", kind + " ".join(str(error).split()))
+        return Finding("fail", in_one_line(error))
 
 
 def _home() -> Finding:

@@ -14,12 +14,11 @@ from typing import Any, Final, Literal, TypeAlias
 from bife_core.base.errors import BifeError, InterruptedSolveError, RuleError
 from bife_core.base.values import Value, digest_of
 from bife_core.instances.base import Instance
-from bife_core.solver.code_digest import code_digest, digest_of_code, sources
+from bife_core.solver.code_digest import code_digest, digest_of_folder
 from bife_core.solver.machine import here
 from bife_core.solver.methods.attach import inequalities_of, solve, start_of
 from bife_core.solver.methods.base import RPB, AnyMethod, ScipMethod
 from bife_core.solver.scip.solve import INTERRUPTED, RECORDED, SolveResult, SolveSettings, versions
-from bife_core.solver.starts.method import starts_code
 from bife_core.solver.units import FEATURES
 from bife_core.store import PATIENCE_S, Store
 from bife_core.workers import Note, WorkerFailure, Workers
@@ -56,9 +55,9 @@ class SolveJob(Value):
             "code": code_digest() if self.runs_code else "",
         }
         if start_of(self.method) is not None:
-            facts["start"] = starts_code()
+            facts["start"] = digest_of_folder("solver/starts")
         if inequalities_of(self.method) is not None:
-            facts["inequalities"] = digest_of_code(sources(["solver/inequalities"]))
+            facts["inequalities"] = digest_of_folder("solver/inequalities")
         return digest_of(facts)
 
     @property

@@ -23,6 +23,12 @@ def code_digest() -> str:
     return digest_of_code([*sources(COMPILED), version("numba").encode()])
 
 
+@cache
+def digest_of_folder(place: str) -> str:
+    """Return a hash of the source of the modules in a folder of this package."""
+    return digest_of_code(sources([place]))
+
+
 def sources(places: Iterable[str]) -> Iterator[bytes]:
     """Yield the content of files, and of those in folders, of this package."""
     root = Path(str(importlib.resources.files("bife_core")))

@@ -35,12 +35,14 @@ _FEW_TRIES: Final[Choices] = {
     "separating/aggregation/maxfailsroot": "10",
 }
 
+_LEAN: Final[Choices] = {"separating": "off", "heuristics": "off"}
+
 STARTING_SETTINGS: Final[tuple[Choices, ...]] = (
-    {"separating": "off", "heuristics": "off"},
+    _LEAN,
     # One kind of cuts may be all that is worth its time: cliques on independent sets, Gomory's on network design.
-    {"separating": "off", "heuristics": "off", "separators": "clique"},
-    {"separating": "off", "heuristics": "off", "separators": "gomory"},
-    {"separating": "off", "heuristics": "off", "inequalities": "knapsack"},
+    {**_LEAN, "separators": "clique"},
+    {**_LEAN, "separators": "gomory"},
+    {**_LEAN, INEQUALITIES: "knapsack"},
     # Where cuts are worth their time, SCIP spends most of it on looking for those of aggregated rows.
     {"heuristics": "off", "separating/aggregation/maxaggrsroot": "2"},
     _FEW_TRIES,
@@ -63,7 +65,7 @@ LEAN: Final[tuple[Choices, ...]] = (
 )
 """What the largest class of rows is tried on demand with, beside no restarts; the other classes with the first."""
 
-WITH_EVERY_METHOD: Final[tuple[Choices, ...]] = (STARTING_SETTINGS[0], {})
+WITH_EVERY_METHOD: Final[tuple[Choices, ...]] = (_LEAN, {})
 
 _LONG_S: Final = 10.0
 """CPU seconds of a solve under SCIP default settings from which on rows on demand are tried first."""

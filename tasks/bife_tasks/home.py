@@ -35,6 +35,17 @@ def mlflow_folder(home: Home) -> Path:
     return home.root / "mlflow"
 
 
+def pages_address() -> str:
+    """Return where a server shows MLflow's pages, with a slash at the end; nothing if MLflow is a database alone."""
+    # Runs of `bife up` write to the database directly, which is faster, while a server shows it.
+    return served_address(os.environ.get("BIFE_MLFLOW_UI") or os.environ["MLFLOW_TRACKING_URI"])
+
+
+def served_address(uri: str) -> str:
+    """Return the address of a server with a slash at the end, and nothing for a database."""
+    return f"{uri.rstrip('/')}/" if uri.startswith(("http://", "https://")) else ""
+
+
 def mlflow_uri() -> str:
     """Return the address of the home's own MLflow database."""
     return sqlite_url(mlflow_folder(project_home()) / "mlflow.db")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -16,6 +15,7 @@ from bife_core.registry.evidence import CHALLENGER, CHAMPION, UNGATED, Registere
 from bife_core.run.stages.records import SEARCH
 from bife_core.store.home import project_home
 from bife_tasks import mlflow_tracks
+from bife_tasks.home import pages_address
 from bife_tasks.registry import registry
 from bife_tasks.stores import home_store, lacking, mlflow_run, tracker
 
@@ -160,8 +160,7 @@ def _search(study: str, age: timedelta) -> Row:
 
 def _served() -> bool:
     """Whether a server shows the tracker's pages; to ask the tracker for their addresses takes seconds otherwise."""
-    served = (os.environ.get("BIFE_MLFLOW_UI"), os.environ.get("MLFLOW_TRACKING_URI", ""))
-    return not mlflow_tracks() or any(address and address.startswith("http") for address in served)
+    return not mlflow_tracks() or bool(pages_address())
 
 
 def _with_score(rule: Mapping[str, Any]) -> str:

@@ -1,4 +1,4 @@
-"""Inequalities that somebody states to follow from rows of a model, each proven by a sub-MIP before it is used."""
+"""Inequalities that a writer states to follow from rows of a model, each proven by a sub-MIP before it is used."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 import pyscipopt
 
-from bife_core import BifeError
+from bife_core.base.errors import BifeError
 from bife_core.solver.starts.problem import Array, Problem, add_rows
 
 TOLERANCE: Final = 1e-6

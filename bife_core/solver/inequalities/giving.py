@@ -5,23 +5,20 @@ from __future__ import annotations
 import ctypes
 import time
 from collections.abc import Iterable
-from typing import Final, Literal, TypeAlias
+from typing import Final
 
 import numpy as np
 import pyscipopt
 
-from bife_core.base.errors import BifeError
 from bife_core.base.values import Value
-from bife_core.base.wording import counted
+from bife_core.base.wording import counted, in_one_line
+from bife_core.solver.inequalities import Kind
 from bife_core.solver.inequalities.certificates import Inequality, certified
 from bife_core.solver.inequalities.knapsacks import knapsack, knapsacks
 from bife_core.solver.inequalities.rounds import written_for
 from bife_core.solver.scip.exactness import LINEAR
 from bife_core.solver.scip.libscip import function, scip_address, scip_errors
 from bife_core.solver.starts.problem import problem_of
-
-Kind: TypeAlias = Literal["knapsack"]
-"""What is written: facets of knapsacks."""
 
 _MOST_ROWS: Final = 50_000
 """Rows, and variables, of a model whose LP is solved for inequalities."""
@@ -51,8 +48,7 @@ def give_inequalities(model: pyscipopt.Model, kind: Kind) -> Added:
             added = len(proven)
             sentence = f"SCIP got {counted(added, 'facet')}, all proven, of {len(written)} written"
     except Exception as error:  # noqa: BLE001 - whatever it raises, the solve goes on
-        failed, name = True, "" if isinstance(error, BifeError) else f"{type(error).__name__}: "
-        sentence = f"they failed: {name}{' '.join(str(error).split())}"
+        failed, sentence = True, f"they failed: {in_one_line(error)}"
     times = {"cpu_s": time.thread_time() - cpu, "wall_s": time.perf_counter() - wall}
     sentence = f"The inequalities {kind} took {times['cpu_s']:.2f} CPU seconds; {sentence.rstrip('.')}."
     return Added(sentence=sentence, added=added, failed=failed, **times)

@@ -65,7 +65,7 @@ def _knapsacks_of(problem: Problem) -> Iterator[tuple[int, Array, Array, int, Ar
 def facet(weights: Array, capacity: int, x: Array) -> tuple[Array, float] | None:
     """Return a facet of a knapsack of binaries that a point violates, as coefficients and side, or None.
 
-    It is separated exactly on the fractional items, and lifted in turn to those that the point packs and leaves out.
+    It is separated exactly on the fractional items, and lifted one by one to those that the point packs and leaves out.
     """
     free = np.flatnonzero((x > 1e-6) & (x < 1.0 - 1e-6))
     packed, left_out = (np.flatnonzero(which) for which in (x >= 1.0 - 1e-6, x <= 1e-6))

@@ -35,9 +35,7 @@ def written_for(problem: Problem, writer: Writer) -> tuple[list[Inequality], flo
         lp.addCol([], cost, *np.clip(bounds, -infinity, infinity).tolist())
     for row, sides in enumerate(np.clip((problem.lhs, problem.rhs), -infinity, infinity).T.tolist()):
         entries = slice(problem.indptr[row], problem.indptr[row + 1])
-        lp.addRow(
-            list(zip(problem.indices[entries].tolist(), problem.data[entries].tolist(), strict=True)), *sides
-        )
+        lp.addRow(_row(problem.indices[entries], problem.data[entries]), *sides)
     for _ in range(_ROUNDS):
         value = lp.solve()
         if not lp.isOptimal():  # infeasible, unbounded or too long
@@ -48,9 +46,7 @@ def written_for(problem: Problem, writer: Writer) -> tuple[list[Inequality], flo
         if slow or not (new := writer(problem, x)):
             break
         for cut in new:
-            lp.addRow(
-                list(zip(cut.columns.tolist(), cut.coefficients.tolist(), strict=True)), -infinity, cut.rhs
-            )
+            lp.addRow(_row(cut.columns, cut.coefficients), -infinity, cut.rhs)
         written += new
     if not values:
         return [], float("nan"), float("nan")
@@ -58,6 +54,10 @@ def written_for(problem: Problem, writer: Writer) -> tuple[list[Inequality], flo
         cut for cut in written if cut.coefficients @ x[cut.columns] >= cut.rhs - 1e-3 * max(1.0, abs(cut.rhs))
     ]
     return tight, values[0], values[-1]
+
+
+def _row(columns: Array, terms: Array) -> list[tuple[int, float]]:
+    return list(zip(columns.tolist(), terms.tolist(), strict=True))
 
 
 def violated(x: Array, columns: Array, terms: Array, rhs: float, rows: tuple[int, ...]) -> list[Inequality]:

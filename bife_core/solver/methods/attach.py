@@ -7,13 +7,14 @@ import time
 import warnings
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import pyscipopt
 
 from bife_core.base.arguments import checked
 from bife_core.base.errors import ConfigError
 from bife_core.base.files import check_outputs
+from bife_core.solver.inequalities import Kind
 from bife_core.solver.methods.base import Method
 from bife_core.solver.methods.configuration import Configuration
 from bife_core.solver.methods.references import AnyReference, load_method, warn_of_other_settings, with_budget
@@ -214,7 +215,7 @@ def start_of(method: Method | None) -> StartMethod | None:
     return method.start if isinstance(method, Configuration) else None
 
 
-def inequalities_of(method: Method | None) -> Literal["knapsack"] | None:
+def inequalities_of(method: Method | None) -> Kind | None:
     """Return which inequalities a method has written, if any."""
     return method.inequalities if isinstance(method, Configuration) else None
 

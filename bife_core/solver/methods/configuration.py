@@ -18,6 +18,7 @@ from pydantic import Field, ValidationError, field_validator
 from bife_core.base.errors import ConfigError, RuleError
 from bife_core.base.values import describe, digest_of
 from bife_core.base.wording import counted
+from bife_core.solver.inequalities import Kind
 from bife_core.solver.methods.base import BUILTIN_METHODS, RPB, AnyMethod, Method, ScipMethod
 from bife_core.solver.scip.branching import BranchingStats, Guard
 from bife_core.solver.scip.emphases import of_emphases, shortest
@@ -64,7 +65,7 @@ class Configuration(Method):
     on_demand: RowClasses = ()
     branching: AnyMethod = ScipMethod(name=RPB)
     start: AnyStart | None = None
-    inequalities: Literal["knapsack"] | None = None
+    inequalities: Kind | None = None
 
     @field_validator("params")
     @classmethod

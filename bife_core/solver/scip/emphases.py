@@ -1,4 +1,4 @@
-"""SCIP's predefined settings (`set emphasis`, `set separating emphasis`, ...), and parameters told by their names."""
+"""SCIP's predefined settings (`set emphasis`, `set separating emphasis`, ...), and parameters as these names."""
 
 from __future__ import annotations
 

@@ -5,17 +5,15 @@ from __future__ import annotations
 import resource
 import time
 from collections.abc import Callable
-from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, Final, Self
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from bife_core.base.errors import BifeError, SolverError
+from bife_core.base.errors import SolverError
 from bife_core.base.plugins import Plugins
 from bife_core.base.values import Positive, Value, digest_of
-from bife_core.base.wording import counted
+from bife_core.base.wording import counted, in_one_line
 from bife_core.language.syntax import NOT_PYTHON, functions_in
-from bife_core.solver.code_digest import digest_of_code, sources
 from bife_core.solver.scip.libscip import scip_errors
 
 if TYPE_CHECKING:
@@ -96,12 +94,6 @@ class StartMethod(Value):
         return propose(self.source, problem)
 
 
-@cache
-def starts_code() -> str:
-    """Return a hash of BiFE's source that start methods run on."""
-    return digest_of_code(sources(["solver/starts"]))
-
-
 AnyStart = Annotated[
     StartMethod, BeforeValidator(lambda start: {"name": start} if isinstance(start, str) else start)
 ]
@@ -137,8 +129,7 @@ def give_starts(model: pyscipopt.Model, method: StartMethod, limit_s: float) -> 
         problem = problem_of(model, seed, limit_s, method.solutions)
         sentence, objective, entered = _entered(model, problem, method.propose(problem))
     except Exception as error:  # noqa: BLE001 - whatever it raises, the solve goes on
-        failed, kind = True, "" if isinstance(error, BifeError) else f"{type(error).__name__}: "
-        sentence = f"it failed: {kind}{' '.join(str(error).split())}"
+        failed, sentence = True, f"it failed: {in_one_line(error)}"
     cpu_s, wall_s = _cpu_s() - cpu, time.perf_counter() - wall
     sentence = f"The start method {method.name} took {cpu_s:.2f} CPU seconds; {sentence.rstrip('.')}."
     times = {"cpu_s": cpu_s, "wall_s": wall_s}

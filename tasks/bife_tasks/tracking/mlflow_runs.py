@@ -24,7 +24,7 @@ from bife_core.base.places import sqlite_file, sqlite_url
 from bife_core.base.wording import fits, storable
 from bife_core.run.stages.records import EXPERIMENTS, SEARCH
 from bife_core.store.home import project_home
-from bife_tasks.home import mlflow_folder
+from bife_tasks.home import mlflow_folder, pages_address, served_address
 from bife_tasks.stores import home_store
 from bife_tasks.tracking import views
 
@@ -69,7 +69,7 @@ def client() -> MlflowClient:
             _make_database(tracking_uri())
             made = MlflowClient()
             # A server knows its own place for artifacts.
-            local = not tracking_uri().startswith(("http://", "https://"))
+            local = not served_address(tracking_uri())
             place = (mlflow_folder(project_home()) / "artifacts").as_uri() if local else None
             for name in EXPERIMENTS:
                 try:
@@ -234,16 +234,17 @@ def ranking_url(parent: str) -> str:
 def searches_url(address: str) -> str:
     """Return the page of all searches, whose description leads to the rest; of a user's server that of experiments."""
     # Such a server may be away, and would be waited for.
-    elsewhere = tracking_uri().startswith(("http://", "https://"))
-    shown = views.place("experiments") if elsewhere else views.view_place(experiment_id(SEARCH))
+    shown = (
+        views.place("experiments")
+        if served_address(tracking_uri())
+        else views.view_place(experiment_id(SEARCH))
+    )
     return f"{address.rstrip('/')}/{shown}"
 
 
 def page(path: str, address: str | None = None, **query: str) -> str:
     """Return the address of one of MLflow's pages, or what follows that of its pages where MLflow is a database."""
-    # Runs of `bife up` write to the database directly, which is faster, while a server shows it.
-    uri = address or os.environ.get("BIFE_MLFLOW_UI") or tracking_uri()
-    base = f"{uri.rstrip('/')}/" if uri.startswith(("http://", "https://")) else ""
+    base = served_address(address) if address else pages_address()
     return base + views.place(path, **query)
 
 
