@@ -37,21 +37,23 @@ _FEW_TRIES: Final[Choices] = {
 
 _LEAN: Final[Choices] = {"separating": "off", "heuristics": "off"}
 
+_AT_ROOT: Final[Choices] = {**_FEW_TRIES, "separating/maxrounds": "0"}
+"""Cuts at the root alone, without long looking for those of aggregated rows, on which SCIP spends most of its root."""
+
 STARTING_SETTINGS: Final[tuple[Choices, ...]] = (
     _LEAN,
-    # One kind of cuts may be all that is worth its time: cliques on independent sets, Gomory's on network design.
-    {**_LEAN, "separators": "clique"},
-    {**_LEAN, "separators": "gomory"},
+    {**_AT_ROOT, "heuristics": "off"},
+    # One kind of cuts may be all that is worth its time: on independent sets that of cliques and odd cycles.
+    {**_LEAN, "separators": "clique+oddcycle"},
     {**_LEAN, INEQUALITIES: "knapsack"},
-    # Where cuts are worth their time, SCIP spends most of it on looking for those of aggregated rows.
-    {"heuristics": "off", "separating/aggregation/maxaggrsroot": "2"},
-    _FEW_TRIES,
+    {**_AT_ROOT, "heuristics": "off", "separating/maxroundsroot": "5"},
+    {**_LEAN, "separators": "gomory"},
+    _AT_ROOT,
     {},
     {"start": "local_search"},
     {"start": "restricted"},
     {"heuristics": "off"},
     {"separating": "off"},
-    {"separating/maxrounds": "0"},
     {"presolving/maxrestarts": "0"},
     {"emphasis": "feasibility"},
     {"emphasis": "optimality"},
@@ -60,12 +62,12 @@ STARTING_SETTINGS: Final[tuple[Choices, ...]] = (
 
 LEAN: Final[tuple[Choices, ...]] = (
     {**_FEW_TRIES, "heuristics": "off"},
-    _FEW_TRIES,
+    {**_FEW_TRIES, "heuristics": "off", "separating/maxrounds": "1", "start": "restricted"},
     {"separating": "fast", "heuristics": "off"},
 )
 """What the largest class of rows is tried on demand with, beside no restarts; the other classes with the first."""
 
-WITH_EVERY_METHOD: Final[tuple[Choices, ...]] = (_LEAN, {})
+WITH_EVERY_METHOD: Final[tuple[Choices, ...]] = (*STARTING_SETTINGS[:2], {})
 
 _LONG_S: Final = 10.0
 """CPU seconds of a solve under SCIP default settings from which on rows on demand are tried first."""

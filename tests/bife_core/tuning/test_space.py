@@ -82,6 +82,12 @@ def test_single_separators_stay_on_where_separating_is_off():
     assert some["separating/zerohalf/freq"] == 0
     covers = SPACE.configuration(off | {"separators": "knapsack"}).params
     assert {name for name in every if name not in covers} == {"constraints/knapsack/sepafreq"}
+    cycles = SPACE.configuration(off | {"separators": "oddcycle"}).params
+    assert {name: value for name, value in cycles.items() if "oddcycle" in name} == {
+        "separating/oddcycle/freq": 0,  # which is off by default
+        "separating/oddcycle/maxroundsroot": -1,
+        "separating/oddcycle/maxunsucessfull": 10,
+    }
     assert SPACE.counting({"separators": "clique"}) == {}
 
 
