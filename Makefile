@@ -122,14 +122,17 @@ results: $(STAMP)
 	} > $(STORE)/results.jsonl
 	$(BIN)/python -m bench.tables $(STORE)/results.jsonl
 
-# On a server of their own, unless BIFE_TEST_POSTGRES is the address of one.
+# On a server of their own, by Debian's pg_virtualenv, unless BIFE_TEST_POSTGRES is the address of one.
+POSTGRES := pg_virtualenv -t sh -c 'createdb bife && createdb mlflow && \
+  BIFE_TEST_POSTGRES=postgresql+psycopg2://$$PGUSER:$$PGPASSWORD@$$PGHOST:$$PGPORT exec "$$@"' sh
+
 postgres-tests: $(STAMP)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --constraint constraints.txt --editable '.[postgres]'
-	$(if $(BIFE_TEST_POSTGRES),,$(BIN)/python -m bench.postgres_cluster) \
+	$(if $(BIFE_TEST_POSTGRES),,$(POSTGRES)) \
 	  $(BIN)/python -m pytest -n 2 tests/bife_core/store tests/bife_core/registry tests/tasks/registry
 
 postgres: postgres-tests
-	$(BIN)/python -m bench.postgres
+	pg_virtualenv -t $(BIN)/python -m bench.postgres
 
 chaos: $(STAMP)
 	$(BIN)/python -m tests.chaos

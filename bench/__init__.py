@@ -44,11 +44,11 @@ def emit(row: Mapping[str, Any]) -> None:
     print(json.dumps(row), flush=True)
 
 
-def parse(description: str | None, **defaults: Any) -> argparse.Namespace:
+def parse(description: str | None, families: str = "--families", **defaults: Any) -> argparse.Namespace:
     """Read --families, --instances and --seeds, and one option for each further default."""
     parser = parser_of(description)
     parser.add_argument(
-        "--families",
+        families,
         nargs="+",
         type=family_or_folder,
         default=SYNTHETIC,

@@ -17,7 +17,7 @@ depend on the machine's load. Rules are scored in this process, without a limit:
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
@@ -29,17 +29,33 @@ from scipy.stats import kendalltau
 
 import bife_core
 from bench import benchmark_of, decisions_of, emit, home_of, interval_of, parse, rounded
-from bench.acceptance import offline, recorded
-from bife_core.extend import MEASURES, REFERENCE_RULES, CollectionConfig, SolverConfig, chosen_rows, method_of
+from bife_core.extend import (
+    GENERATORS,
+    MEASURES,
+    REFERENCE_RULES,
+    BaseSearch,
+    CollectionConfig,
+    GeneratorConfig,
+    PromptContext,
+    Sample,
+    SampleRequest,
+    SolverConfig,
+    chosen_rows,
+    method_of,
+)
 from bife_core.measure.choices import Yardstick, behaviour_of, scores_of
 from bife_core.measure.context import SolveContext, measure_reference
 from bife_core.measure.high import score_high
+from bife_core.search.generators.account import recorded_calls
+from bife_core.search.generators.parsing import parse_answer
 
 Values: TypeAlias = npt.NDArray[np.float64]
 
 TOP = 5
 GENERAL_RULE = "general"
 RESAMPLES = 999
+POOL = 8
+"""Rules of the grammar that the next are bred from."""
 
 
 @dataclass(frozen=True)
@@ -172,6 +188,37 @@ def different_rules(decisions: bife_core.Decisions, count: int, answers: Sequenc
         different.setdefault(behaviour_of(chosen, decisions.offsets), rated)
     rules = list(different.values())
     return [rules[at] for at in np.linspace(0, len(rules) - 1, min(count, len(rules))).round().astype(int)]
+
+
+def recorded(directory: Path) -> Iterator[str]:
+    """Yield the rules in the recorded answers in a directory of calls; an answer without one is left out."""
+    for call in recorded_calls(directory):
+        source = parse_answer(call.answer).source
+        if source is not None:
+            yield source
+
+
+def offline(count: int, seed: int) -> Iterator[str]:
+    """Yield rules of all operators, children of children included."""
+    generator = GENERATORS.find("offline")(GeneratorConfig(), None)
+    operators = (BaseSearch.founding, *BaseSearch.operators)
+
+    def written(operator: str, number: int, parents: tuple[str, ...]) -> str:
+        samples = tuple(
+            Sample(id=str(i), generation=0, operator="i1", source=source) for i, source in enumerate(parents)
+        )
+        about = {"id": f"{operator}-{number}", "generation": 1, "operator": operator, "seed": seed + number}
+        request = SampleRequest.model_validate(about | {"parents": samples})
+        source = generator.generate(request, PromptContext(benchmark="any")).source
+        assert source is not None
+        return source
+
+    pool = [written("i1", number, ()) for number in range(POOL)]
+    for number in range(count):
+        operator = operators[number % len(operators)]
+        parents = (pool[3 * number % POOL], pool[(5 * number + 1) % POOL])
+        pool[number % POOL] = written(operator, number, parents[: 2 if operator.startswith("e") else 1])
+        yield pool[number % POOL]
 
 
 def foretold(pairs: Sequence[tuple[Values, Values]]) -> dict[str, Any]:

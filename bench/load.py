@@ -1,9 +1,8 @@
-"""How much F_HF of one unchanged rule moves with the load of the machine, by what it is corrected with.
+"""How much F_HF of one unchanged rule moves with the load of the machine.
 
-The family's reference rule is measured by turns alone and beside busy loops, instance by instance, between two runs of
-a fixed kernel (random reads through 16 MB), and RPB after it. With `--memory-mb 64` each loop copies that much, as
-solvers do. One JSON object a line: {family, rule, loops, memory_mb, round, raw, root, kernel, rpb}: CPU seconds beside
-the loops over those without, as they are, over RPB's time at the root (what F_HF counts), the kernel's and RPB's.
+The family's reference rule is measured by turns alone and beside busy loops. With `--memory-mb 64` each loop copies
+that much, as solvers do. One JSON object a line: {family, rule, loops, memory_mb, round, raw, root}: CPU seconds beside
+the loops over those without, as they are and over RPB's time at the root, which is what F_HF counts.
 """
 
 from __future__ import annotations
@@ -12,21 +11,16 @@ import math
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from statistics import fmean
-
-import numpy as np
-import numpy.typing as npt
 
 from bench import PUBLISHED, benchmark_of, emit, parse, rounded
 from bife_core import Method, PipelineConfig, Store, WorkerPool, load_method
-from bife_core.extend import RPB, Instance, SolverConfig
+from bife_core.extend import Instance, SolverConfig
 from bife_core.measure.context import Reference, SolveContext, measure_reference
-from bife_core.measure.high import HighScore, score_high
+from bife_core.measure.high import score_high
 
 COUNTING = "while True: pass"
 MEMORY_LOOP = """
@@ -52,34 +46,14 @@ def busy(loops: int, memory_mb: int) -> Iterator[None]:
             process.wait()
 
 
-def kernel_s(order: npt.NDArray[np.int64]) -> float:
-    started = time.process_time()
-    place = order
-    for _ in range(4):
-        place = order[place]
-    return time.process_time() - started
-
-
 def costs(
     rule: Method, instances: Sequence[Instance], solving: SolveContext, reference: Reference
 ) -> dict[str, float]:
-    """Measure F_HF anew, and return minus its value by what it is corrected with."""
-    order = np.random.default_rng(0).permutation(1 << 21)
-    by_kernel, by_rpb = [], []
+    """Measure F_HF anew, and return minus its value as it is and by RPB's time at the root."""
     with tempfile.TemporaryDirectory() as fresh:
-        anew = replace(solving, store=Store(Path(fresh)))
-        for instance in instances:
-            before = kernel_s(order)
-            seconds = raw_s(score_high(rule, [instance], anew))
-            by_kernel.append(2.0 * seconds / (before + kernel_s(order)))
-            by_rpb.append(seconds / raw_s(score_high(load_method(RPB), [instance], anew)))
-        score = score_high(rule, instances, anew, reference=reference)  # of the same solves
-    root = math.inf if score.f_hf is None else -score.f_hf
-    return {"raw": raw_s(score), "root": root, "kernel": fmean(by_kernel), "rpb": fmean(by_rpb)}
-
-
-def raw_s(score: HighScore) -> float:
-    return math.inf if score.raw_f_hf is None else -score.raw_f_hf
+        score = score_high(rule, instances, replace(solving, store=Store(Path(fresh))), reference=reference)
+    values = {"raw": score.raw_f_hf, "root": score.f_hf}
+    return {name: math.inf if value is None else -value for name, value in values.items()}
 
 
 def main() -> None:

@@ -3,12 +3,12 @@
     pip install -e '.[peers]'
     python -m bench.logs independent_set generalised_assignment --instances 3 --draw 5 --method tuned.json
 
-Both solve the same MPS file on one thread with gap 0: SCIP under default settings, with each `--method`, and Gurobi;
-`{family}` in a method is the family. One JSON object for each solver and family, of medians over instances: {family,
-solver, instances, rows, columns, nonzeros, nodes, closed, root_s, ms_per_node, cpu_s, cuts}. `rows` to
-`nonzeros` are what presolving left; `closed` is the share of the gap between the LP of the file and the optimum that
-is closed before branching. `root_s` of `cpu_s` CPU seconds passed before the second node. `cuts`
-has the kinds that the final LP or log counts, the most frequent first.
+Both solve the same MPS file on one thread with gap 0 for at most `--limit` CPU seconds: SCIP under default settings,
+with each `--method`, and Gurobi; `{family}` in a method is the family. One JSON object for each solver and family, of
+medians over instances: {family, solver, instances, rows, columns, nonzeros, nodes, closed, root_s, ms_per_node, cpu_s,
+cuts}. `rows` to `nonzeros` are what presolving left; `closed` is the share of the gap between the LP of the file and
+the optimum that is closed before branching. `root_s` of `cpu_s` CPU seconds passed before the second node. `cuts` has
+the kinds that the final LP or log counts, the most frequent first.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from statistics import median
 from tempfile import TemporaryDirectory
 from typing import Any, Final
 
-from bench import benchmark_of, emit, family_or_folder, model_of, parser_of
+from bench import benchmark_of, emit, model_of, parse
 from bife_core.measure.peers import rewrite
 
 GUROBI: Final = "gurobi"
@@ -37,14 +37,7 @@ _COUNTS: Final = ("rows", "columns", "nonzeros", "nodes")
 
 
 def main() -> None:
-    parser = parser_of(__doc__)
-    parser.add_argument("families", nargs="+", type=family_or_folder)
-    parser.add_argument("--instances", type=int, default=3, help="per family")
-    parser.add_argument("--draw", type=int, default=0, help="seed of the instances")
-    parser.add_argument("--size", default="test")
-    parser.add_argument("--limit", type=float, default=120.0, help="CPU seconds of a solve")
-    parser.add_argument("--method", nargs="*", default=[], help="references that SCIP solves with beside")
-    options = parser.parse_args()
+    options = parse(__doc__, "families", instances=3, limit=120.0, method=[])
     for family in options.families:
         instances = benchmark_of(family, options).instances("test", options.instances)
         with TemporaryDirectory() as folder:

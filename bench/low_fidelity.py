@@ -1,20 +1,18 @@
 """Time to compile a rule and to score it on recorded decisions.
 
 One JSON object for each measure of F_LF on random decisions: {measure, decisions, candidates, ms, compile_ms, ...},
-medians over the reference rules. With `--file` on recorded ones, and for each reference rule {rule, any_best,
-first_best}: its top-1 accuracy where every candidate of the best expert score is right, and where the first alone is.
+medians over the reference rules.
 """
 
 from __future__ import annotations
 
 import time
-from pathlib import Path
 
 import numpy as np
 
 from bench import emit, parse, rounded
 from bife_core import FEATURES, CompiledRule, Decisions, Rejection, compile_rule
-from bife_core.extend import MEASURES, REFERENCE_RULES, chosen_rows
+from bife_core.extend import MEASURES, REFERENCE_RULES
 from bife_core.measure.choices import Yardstick, scores_of
 
 
@@ -37,10 +35,8 @@ def made_up(decisions: int, candidates: int) -> Decisions:
 
 
 def main() -> None:
-    options = parse(__doc__, decisions=1000, candidates=100, file=None)
-    data = (
-        Decisions.load(Path(options.file)) if options.file else made_up(options.decisions, options.candidates)
-    )
+    options = parse(__doc__, decisions=1000, candidates=100)
+    data = made_up(options.decisions, options.candidates)
     rules: list[CompiledRule] = []
     compile_ms: list[float] = []
     for name, reference in REFERENCE_RULES.items():
@@ -49,13 +45,6 @@ def main() -> None:
         compile_ms.append(1e3 * (time.process_time() - started))
         assert not isinstance(rule, Rejection), rule
         rules.append(rule)
-    if options.file:
-        first = np.zeros(data.n_candidates)
-        first[chosen_rows(data.scores, data.offsets)] = 1.0
-        for rule in rules:
-            chosen = chosen_rows(scores_of(rule, data), data.offsets)
-            right = {"any_best": Yardstick(data).f_lf(chosen), "first_best": first[chosen].mean()}
-            emit({"rule": rule.name} | rounded(right))
     for measure in MEASURES:
         yardstick = Yardstick(data, measure)
         score_ms = []

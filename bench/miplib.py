@@ -21,7 +21,7 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from bench import GENERAL, emit, home_of, interval_of, parser_of
+from bench import GENERAL, emit, home_of, interval_of, parse
 from bife_core import compare
 from bife_core.base.stats import geometric_mean
 from bife_core.extend import RPB, EvaluationSummary
@@ -34,28 +34,23 @@ LONG_S: Final = 1.0
 
 
 def main() -> None:
-    parser = parser_of(__doc__)
-    parser.add_argument("folder", type=Path, help="instances, also in sub-folders")
-    methods = [RPB, "pscost", GENERAL.partition(",")[0], GENERAL]
-    parser.add_argument("--methods", nargs="+", default=methods, help="references, .set files; RPB is added")
-    parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1])
-    parser.add_argument("--time-limit", type=float, default=60.0, help="CPU seconds of a solve")
-    parser.add_argument("--solver", default="default", help="SCIP's settings: default, paper or a .set file")
-    parser.add_argument("--store", help="directory that keeps all solves")
-    parser.add_argument("--workers", type=int, default=1)
-    options = parser.parse_args()
-    with home_of(options.store) as home:
-        summary = compare(
-            options.methods,
-            options.folder,
-            seeds=options.seeds,
-            settings=options.solver,
-            time_limit_s=options.time_limit,
-            workers=options.workers,
-            store=home,
-        )
-    for row in rows(summary):
-        emit(row if "instance" in row else {"folder": options.folder.name} | row)
+    options = parse(
+        __doc__, "families", seeds=[0, 1], methods=[RPB, "pscost", GENERAL.partition(",")[0], GENERAL],
+        time_limit=60.0, solver="default", store=None, workers=1,
+    )  # fmt: skip
+    for folder in map(Path, options.families):
+        with home_of(options.store) as home:
+            summary = compare(
+                options.methods,
+                folder,
+                seeds=options.seeds,
+                settings=options.solver,
+                time_limit_s=options.time_limit,
+                workers=options.workers,
+                store=home,
+            )
+        for row in rows(summary):
+            emit(row if "instance" in row else {"folder": folder.name} | row)
 
 
 def rows(summary: EvaluationSummary) -> Iterator[dict[str, Any]]:

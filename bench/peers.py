@@ -4,7 +4,8 @@
     python -m bench.peers set_covering DIR --instances 20 --seeds 0 1 --limit 300 --tune 300 --store STORE
 
 Every solver solves an instance before any solves the next, in an order that rotates, on one thread, with gap 0; those
-whose own gap is another also with that. All read one file that SCIP wrote: MPS, minimised. `--tune S` lets `bife tune`
+whose own gap is another also with that. All read one file that SCIP wrote: MPS, minimised. `--peers` are some of the
+solvers, all that are installed without it, and `--limit` the CPU seconds of a solve. `--tune S` lets `bife tune`
 find a configuration of a family, or half of a folder, for as many CPU seconds: `scip+set` is SCIP under its settings
 alone, `bife` the whole of it. `--settings FILE.set` (plain SCIP reads it) and `--method REF` (BiFE's library solves)
 are further solvers, `{family}` in them the family. `scip_concurrent` has two threads, whose CPU time both count.
@@ -36,7 +37,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from bench import benchmark_of, emit, family_or_folder, home_of, interval_of, parser_of
+from bench import benchmark_of, emit, home_of, interval_of, parse
 from bench.tables import table
 from bife_core import load_method
 from bife_core.base.stats import geometric_mean
@@ -97,22 +98,12 @@ class Solve(NamedTuple):
 
 
 def main() -> None:
-    parser = parser_of(__doc__)
-    parser.add_argument(
-        "families", nargs="+", type=family_or_folder, help="families, or folders of instances"
-    )
-    parser.add_argument("--instances", type=int, default=20, help="per family")
-    parser.add_argument("--seeds", type=int, nargs="+", default=[0], help="of each solver's randomisation")
-    parser.add_argument("--draw", type=int, default=0, help="seed of the instances")
-    parser.add_argument("--size", default="test")
-    parser.add_argument("--limit", type=float, default=300.0, help="CPU seconds of a solve")
-    parser.add_argument("--peers", nargs="+", choices=PEERS, help="by default all that are installed")
-    parser.add_argument("--tune", type=float, default=0.0, help="CPU seconds of `bife tune`")
-    parser.add_argument("--settings", nargs="*", default=[], help="settings files that SCIP reads")
-    parser.add_argument("--method", nargs="*", default=[], help="references that BiFE solves with")
-    parser.add_argument("--json", action="store_true", help="print rows in place of tables")
-    parser.add_argument("--store", help="directory that keeps solves and what was tuned")
-    options = parser.parse_args()
+    options = parse(
+        __doc__, "families", instances=20, limit=300.0, peers=list(PEERS), tune=0.0, settings=[], method=[],
+        json=False, store=None,
+    )  # fmt: skip
+    if unknown := set(options.peers) - PEERS.keys():
+        sys.exit(f"--peers names {', '.join(sorted(unknown))}; expected some of {', '.join(PEERS)}.")
     with home_of(options.store) as home:
         for family in options.families:
             arms = arms_of(family, options, home)
@@ -129,7 +120,7 @@ def main() -> None:
 
 def arms_of(family: str, options: Namespace, home: Path) -> list[Arm]:
     """Return what is compared, SCIP default settings first; says which solvers are not installed."""
-    chosen = {name: PEERS[name] for name in dict.fromkeys([SCIP, *(options.peers or PEERS)])}
+    chosen = {name: PEERS[name] for name in dict.fromkeys([SCIP, *options.peers])}
     for name in [name for name, peer in chosen.items() if not find_spec(peer.package)]:
         print(f"{name} is left out: {chosen.pop(name).package} is not installed.", file=sys.stderr)
     settings, methods = (

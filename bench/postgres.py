@@ -1,6 +1,8 @@
 """Both servers on PostgreSQL, with several searches at a time: all is recorded, nothing fails.
 
-Starts a PostgreSQL of its own and on it, by the commands of docs/how-to/offline-and-clusters.md, MLflow's server and
+    pg_virtualenv -t python -m bench.postgres
+
+Starts on the PostgreSQL of `pg_virtualenv`, by the commands of docs/how-to/offline-and-clusters.md, MLflow's server and
 Prefect's. `bife run --preset smoke` then runs in several processes, each with a home of its own, and what they left on
 disk is compared with what both servers hold. One JSON object: {postgresql, searches, wall_s, mlflow, prefect,
 missing, complaints}; with `missing` sentences or `complaints` (errors in the logs) the exit code is 1.
@@ -23,7 +25,6 @@ from pathlib import Path
 from typing import Any
 
 from bench import emit, parser_of
-from bench.postgres_cluster import Cluster
 from bife_flows.operate.servers import LOOPBACK, Server, free_port
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "how-to" / "offline-and-clusters.md"
@@ -43,7 +44,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="bife-postgres-") as directory:
         place = Path(directory)
         report = all_recorded(place, count)
-        logs = sorted((place / "logs").glob("*.log"))
+        clusters = subprocess.run(["pg_lsclusters", "-h"], capture_output=True, text=True, check=True).stdout
+        logs = [*sorted((place / "logs").glob("*.log")), Path(clusters.split()[-1])]
         report["complaints"] = [line for log in logs for line in complaints(log)]
     emit(report)
     if report["missing"] or report["complaints"]:
@@ -51,26 +53,24 @@ def main() -> None:
 
 
 def all_recorded(place: Path, count: int) -> dict[str, Any]:
+    location = "{PGUSER}:{PGPASSWORD}@{PGHOST}:{PGPORT}".format_map(os.environ)
+    for name in ("mlflow", "prefect"):
+        subprocess.run(["createdb", name], check=True)
     with ExitStack() as running:
-        database = running.enter_context(Cluster.running(place, place / "logs" / "postgresql.log"))
-        for name in ("mlflow", "prefect"):
-            database.create(name)
-        mlflow = running.enter_context(served("mlflow", "/health", place, database.location))
-        prefect = running.enter_context(served("prefect", "/api/health", place, database.location))
+        mlflow = running.enter_context(served("mlflow", "/health", place, location))
+        prefect = running.enter_context(served("prefect", "/api/health", place, location))
         os.environ |= {"MLFLOW_TRACKING_URI": mlflow, "PREFECT_API_URL": f"{prefect}/api"}
-        empty = {name: database.megabytes(name) for name in ("mlflow", "prefect")}
         began = time.monotonic()
         missing = run_together(place, count)
         wall_s = time.monotonic() - began
         tracked, not_tracked = in_mlflow([place / f"home-{number}" for number in range(count)])
         shown, not_shown = in_prefect(count)
-        grown = {name: round(database.megabytes(name) - empty[name], 1) for name in empty}
         return {
-            "postgresql": database.version,
+            "postgresql": os.environ["PGVERSION"],
             "searches": count,
             "wall_s": round(wall_s, 1),
-            "mlflow": tracked | {"grown_mb": grown["mlflow"]},
-            "prefect": shown | {"grown_mb": grown["prefect"]},
+            "mlflow": tracked,
+            "prefect": shown,
             "missing": [*missing, *not_tracked, *not_shown],
         }
 
