@@ -18,7 +18,7 @@ import pytest
 from bife_core.instances.config import FAMILIES
 from bife_core.instances.generated import GeneratedBenchmark
 from bife_core.workers import InProcess, WorkerPool
-from bife_core.workers.config import RunnerConfig
+from bife_core.workers.cluster import RunnerConfig
 from tests.support.databases import SERVER, copy_databases
 from tests.support.instances import KNAPSACKS, QUICK_AUCTIONS
 from tests.support.processes import VARIABLE, left_over

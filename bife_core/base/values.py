@@ -46,15 +46,6 @@ def digest_of(facts: Any) -> str:
     return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
 
 
-def seed_below(limit: int, seed: int) -> int:
-    """Return a seed from 0 to below a limit, made of a seed of any size.
-
-    >>> seed_below(2**32, 7), seed_below(2**32, 20261128020000)
-    (7, 1767284768)
-    """
-    return seed % limit
-
-
 def as_params(settings: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     """Flatten nested settings to dotted names, the params of a run.
 

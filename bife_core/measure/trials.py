@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from bife_core.base.errors import SolverError
 from bife_core.base.stats import geometric_mean
-from bife_core.base.values import Value, seed_below
+from bife_core.base.values import Value
 from bife_core.instances.base import Instance
 from bife_core.measure.context import SolveContext, choose_cost, cost_of, solve_each
 from bife_core.measure.race import SETTINGS, MethodSolves
@@ -251,7 +251,7 @@ class TrialRace:
             self.notes.append(f"{instance.name}: two configurations prove different things.")
         if usual is None or not disagree(usual, result):
             return None
-        third = self._by_default(instance, seed_below(2**31, seed + 1))
+        third = self._by_default(instance, (seed + 1) % 2**31)
         sentence = (
             f"{instance.name}: {method.name} ended {result.status} with {result.primal_bound}, SCIP's "
             f"default settings ended {usual.status} with {usual.primal_bound}"

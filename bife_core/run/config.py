@@ -25,7 +25,7 @@ from bife_core.search.generators.config import (
 )
 from bife_core.solver.scip.settings import SolverConfig, SolverSetting
 from bife_core.tuning.config import TuneConfig as TuneConfig
-from bife_core.workers.config import RunnerConfig as RunnerConfig
+from bife_core.workers.cluster import RunnerConfig as RunnerConfig
 
 
 class PipelineConfig(Value):

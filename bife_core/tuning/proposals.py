@@ -8,7 +8,6 @@ from collections.abc import Iterator, Sequence
 from typing import Final, Protocol
 
 from bife_core.base.errors import ConfigError
-from bife_core.base.values import seed_below
 from bife_core.search.generators.parsing import printable, without_reasoning
 from bife_core.tuning.space import Choices, Space
 
@@ -44,7 +43,7 @@ class Tpe:
         with warnings.catch_warnings():  # the weight is to go with Optuna 6, which our dependency leaves out
             warnings.simplefilter("ignore", FutureWarning)
             sampler = optuna.samplers.TPESampler(
-                seed=seed_below(2**32, seed),  # which NumPy's RandomState takes
+                seed=seed % 2**32,  # which NumPy's RandomState takes
                 multivariate=True,
                 n_startup_trials=1,
                 prior_weight=mutation,

@@ -11,9 +11,25 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Unpack
 
+from pydantic import Field
+
 from bife_core.base.errors import ConfigError
+from bife_core.base.values import Value
 from bife_core.workers import Allowed, FailureKind, WorkerFailure, WorkerPool, Workers
-from bife_core.workers.config import RunnerConfig
+
+
+class RunnerConfig(Value):
+    """Where solves and scores run, and how many at once; the rules found do not depend on it."""
+
+    address: str | None = Field(
+        None,
+        description="Dask scheduler, such as tcp://head:8786, whose machines share the home's folder; None is this "
+        "machine.",
+    )
+    workers: int | None = Field(
+        None, ge=1, description="Solver processes of this machine, one pinned per core; none uses all cores."
+    )
+
 
 _HERE = RunnerConfig()
 _lock = threading.Lock()

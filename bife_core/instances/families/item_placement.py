@@ -16,7 +16,6 @@ import numpy as np
 from numpy.random import RandomState
 from numpy.typing import NDArray
 
-from bife_core.base.values import seed_below
 from bife_core.instances.base import Family, Place
 from bife_core.instances.milp import Milp
 
@@ -90,7 +89,7 @@ def competition_index(place: Place) -> int:
 
 @lru_cache(maxsize=4)
 def _order(seed: int) -> list[int]:
-    order: list[int] = RandomState(seed_below(2**32, seed)).permutation(_TRAIN).tolist()
+    order: list[int] = RandomState(seed % 2**32).permutation(_TRAIN).tolist()
     return order
 
 

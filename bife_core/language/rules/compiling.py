@@ -6,18 +6,25 @@ import copyreg
 import inspect
 import re
 import textwrap
+import threading
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
 from bife_core.base.arguments import checked
 from bife_core.base.errors import RuleError
+from bife_core.base.native import ObjectCode
 from bife_core.language.components import BRANCHING, Component
+from bife_core.language.rules.llvm import rule_in_llvm
 from bife_core.language.rules.lowering import lower
-from bife_core.language.rules.machine_code import compile_program
 from bife_core.language.rules.module import Module, parse
 from bife_core.language.rules.types import CompiledRule, Program, Rejection, RejectionError
+
+_addresses: Final[dict[str, int]] = {}
+"""Addresses of rules by their hashes; machine code is loaded for the life of the process."""
+
+_lock: Final = threading.RLock()
 
 
 def check_source(source: str | bytes, component: Component = BRANCHING) -> Program | Rejection:
@@ -69,7 +76,7 @@ def compile_rule(
     if isinstance(program, Rejection):
         return program
     try:
-        address = compile_program(program)
+        address = _machine_code(program)
     except (
         RecursionError,
         MemoryError,
@@ -81,6 +88,15 @@ def compile_rule(
     text = source if isinstance(source, str) else source.decode("utf-8-sig")
     name = name or f"rule_{program.sha[:8]}"
     return CompiledRule(name, text, program.sha, program.features, address, component)
+
+
+def _machine_code(program: Program) -> int:
+    """Return the address of a loop that scores every candidate: it touches no Python object and no lock."""
+    with _lock:
+        if program.sha not in _addresses:
+            name = f"bife_score_{program.sha}"
+            _addresses[program.sha] = int(ObjectCode.of(rule_in_llvm(program, name), [name]).load()(name))
+        return _addresses[program.sha]
 
 
 def recompiled(source: str, name: str, component: Component = BRANCHING) -> CompiledRule:
