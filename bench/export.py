@@ -31,8 +31,8 @@ import pyscipopt
 
 from bench import emit, instances_of, model_of, parse
 from bife_core import FEATURES, attach, load_rule
-from bife_core.export import INCLUDE_FUNCTION, export_c
 from bife_core.extend import check, scip_address
+from bife_core.solver.export import INCLUDE_FUNCTION, export_c
 
 
 def rule_of_all(features: int) -> str:

@@ -99,7 +99,7 @@ def export(
 ) -> None:
     """Write a rule as a branching-rule plugin of SCIP: one C file; of a configuration its settings file beside it."""
     from bife_core.base.files import check_outputs, write_whole
-    from bife_core.export.plugin import compile_program, export_c
+    from bife_core.solver.export.plugin import compile_program, export_c
     from bife_core.solver.methods.configuration import Configuration
     from bife_core.solver.methods.references import load_method
 

@@ -5,12 +5,12 @@ from mlflow import MlflowClient
 from prefect.client.orchestration import get_client
 
 from bife_core.base.errors import RuleError
-from bife_core.export import export_c
 from bife_core.instances.base import SPLITS
 from bife_core.run.stages.evaluation_files import load_report
 from bife_core.run.stages.runtime import Runtime
 from bife_core.run.study.journal import Referred, read_journal
 from bife_core.search import SearchCost
+from bife_core.solver.export import export_c
 from bife_core.solver.methods.references import load_method
 from bife_core.solver.scip.settings import SolverConfig
 from bife_flows.operate.running import ready

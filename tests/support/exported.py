@@ -6,7 +6,7 @@ from pathlib import Path
 import pyscipopt
 
 from bench.export import build
-from bife_core.export import INCLUDE_FUNCTION, export_c
+from bife_core.solver.export import INCLUDE_FUNCTION, export_c
 from bife_core.solver.methods.references import load_method
 from bife_core.solver.scip.libscip import check, scip_address
 from bife_core.solver.scip.reader import read_model

@@ -1,4 +1,4 @@
-"""The names that a rule may use, each with its LLVM in `llvm` and its C in `bife_core.export`; how large it may be."""
+"""The names that a rule may use, with their LLVM in `llvm` and their C in `solver.export`; how large it may be."""
 
 from __future__ import annotations
 

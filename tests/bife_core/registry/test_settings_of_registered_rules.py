@@ -5,7 +5,7 @@ import warnings
 import pytest
 
 import bife_core
-from bife_core.export import export_c
+from bife_core.solver.export import export_c
 from bife_core.solver.scip.reader import read_model
 from bife_core.solver.scip.settings import SolverConfig
 from tests.support.registered import evidence, source, under

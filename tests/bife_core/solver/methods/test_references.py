@@ -11,9 +11,9 @@ import pyscipopt
 import pytest
 
 from bife_core.base.errors import RuleError
-from bife_core.export import export_c
 from bife_core.language.components import BRANCHING
 from bife_core.language.rules import REFERENCE_RULES, compile_rule
+from bife_core.solver.export import export_c
 from bife_core.solver.methods.attach import attach, solve
 from bife_core.solver.methods.base import METHODS
 from bife_core.solver.methods.references import load_method, load_rule

@@ -9,9 +9,9 @@ import pytest
 from bench.export import compiler
 from bife_core import Budget, attach, load_method, load_rule, solve
 from bife_core.base.errors import RuleError
-from bife_core.export import export_c
 from bife_core.measure.config import HighFidelityConfig
 from bife_core.measure.context import cost_of
+from bife_core.solver.export import export_c
 from bife_core.solver.methods.references import method_of
 from bife_core.solver.methods.scorer import Scorer
 from bife_core.solver.scip.reader import read_model

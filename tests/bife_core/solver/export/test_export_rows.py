@@ -6,8 +6,8 @@ import pytest
 from bench.export import compiler
 from bife_core import open_benchmark
 from bife_core.base.errors import RuleError
-from bife_core.export import export_c
 from bife_core.instances.config import InstancesConfig
+from bife_core.solver.export import export_c
 from bife_core.solver.methods.attach import solve
 from bife_core.solver.methods.configuration import Configuration
 from bife_core.solver.methods.references import load_method

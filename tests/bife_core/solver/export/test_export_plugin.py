@@ -12,10 +12,10 @@ import pytest
 from bench import export
 from bench.export import SHOW_FEATURES, compiler, rule_of_all
 from bife_core import FeatureExtractor
-from bife_core.export import export_c
 from bife_core.language.components import BRANCHING
 from bife_core.language.features import FEATURES
 from bife_core.language.rules import REFERENCE_RULES
+from bife_core.solver.export import export_c
 from bife_core.solver.methods.attach import attach
 from bife_core.solver.scip.libscip import scip_address
 from bife_core.solver.scip.reader import read_model

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from bench.export import compiler
-from bife_core.export.writing import feature_constant, rule_in_c
 from bife_core.language.components import BRANCHING
 from bife_core.language.rules import REFERENCE_RULES, CompiledRule, Rejection, check_source, compile_rule
+from bife_core.solver.export.writing import feature_constant, rule_in_c
 from tests.bife_core.language.rules.test_rules_semantics import (
     CALLS,
     EXPRESSIONS,
@@ -43,7 +43,7 @@ def in_c(sources, folder):
         )
     names = ", ".join(f"{feature_constant(i)} = {i}" for i in range(BRANCHING.n_features))
     head = "#include <math.h>\n#include <stdint.h>\n#include <stdlib.h>\n"
-    plugin = files("bife_core.export").joinpath("plugin.c").read_text(encoding="utf-8")
+    plugin = files("bife_core.solver.export").joinpath("plugin.c").read_text(encoding="utf-8")
     library = (
         plugin.partition("/* What Python and numpy have")[2].partition("*/")[2].partition("/* --- */")[0]
     )

@@ -18,10 +18,10 @@ from typing import Any, Final
 from jinja2 import Environment, PackageLoader
 
 from bife_core.base.errors import ConfigError, RuleError
-from bife_core.export.writing import feature_constant, formula_in_c, number, rule_in_c
 from bife_core.language.features import FEATURES, GROUPS, columns, groups_of, members_of, rows
 from bife_core.language.features.feature import Call
 from bife_core.language.rules import Rejection, check_source
+from bife_core.solver.export.writing import feature_constant, formula_in_c, number, rule_in_c
 from bife_core.solver.methods.base import Method
 from bife_core.solver.methods.configuration import Configuration
 from bife_core.solver.methods.references import AnyReference, load_method, registered_tags, rule_method
@@ -79,7 +79,7 @@ def export_c(ref: AnyReference) -> str:
     if not on_demand or not configuration.by_scip:
         text |= _rule(configuration.branching, registered_tags(ref).get("solver"))
     template = Environment(
-        loader=PackageLoader("bife_core", "export"),
+        loader=PackageLoader("bife_core.solver", "export"),
         line_statement_prefix="//?",
         variable_start_string="@",
         variable_end_string="@",
