@@ -5,6 +5,9 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import os
+import subprocess
+import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -124,6 +127,17 @@ def cut(decisions: Decisions, least: int) -> tuple[Decisions, Decisions]:
     least = min(least, 2 * len(names) // 3)
     count = next(at for at in range(least, len(names)) if names[at] != names[at - 1])
     return decisions[:count], decisions[count:]
+
+
+def tuned(instances: str | Path, output: Path, seconds: float, *options: str) -> tuple[Path, Path]:
+    """Let `bife tune` write settings, and return that file and the one that holds all that was found."""
+    program = [str(Path(sys.executable).with_name("bife")), "tune", "--instances", str(instances)]
+    command = [*program, *options, "--seconds", str(seconds), "--output", str(output)]
+    if not output.is_file():
+        output.parent.mkdir(parents=True, exist_ok=True)
+        subprocess.run(command, check=True, stdout=sys.stderr, env=os.environ | {"BIFE_PLAIN": "1"})
+    complete = output.with_suffix(".json")
+    return output, complete if complete.is_file() else output
 
 
 @contextmanager

@@ -10,7 +10,6 @@ process takes that solves a model of two variables, and what of it is more than 
 from __future__ import annotations
 
 import math
-import resource
 import subprocess
 import sys
 import time
@@ -23,6 +22,7 @@ import pyscipopt
 
 from bench import emit, instances_of, interval_of, parse, rounded
 from bife_core import solve
+from bife_core.measure.peers import cpu_s_of
 
 _MODEL = (
     "Maximize\n obj: x + 2 y\nSubject To\n a: 3 x + 5 y <= 7.5\n b: 4 x + 2 y <= 9.1\nGeneral\n x y\nEnd\n"
@@ -60,10 +60,9 @@ def plain(path: Path) -> tuple[float, int]:
 
 def cpu_of(words: Sequence[str], folder: str) -> float:
     """Return the CPU seconds of a process and its children."""
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    before_s = cpu_s_of()
     subprocess.run(words, cwd=folder, capture_output=True, check=False)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return cpu_s_of() - before_s
 
 
 def main() -> None:

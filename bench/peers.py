@@ -27,7 +27,6 @@ from __future__ import annotations
 import json
 import math
 import os
-import subprocess
 import sys
 from argparse import Namespace
 from collections import Counter
@@ -37,7 +36,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from bench import benchmark_of, emit, home_of, interval_of, parse
+from bench import benchmark_of, emit, home_of, interval_of, parse, tuned
 from bench.tables import table
 from bife_core import load_method
 from bife_core.base.stats import geometric_mean
@@ -130,9 +129,9 @@ def arms_of(family: str, options: Namespace, home: Path) -> list[Arm]:
     for name in (*settings, *methods):
         load_method(name)  # raises before anything is solved
     if options.tune:
-        tuned = tuned_by_bife(family, options, home)
-        settings["tuned"] = str(tuned)
-        methods["tuned"] = str(both if (both := tuned.with_suffix(".json")).is_file() else tuned)
+        output = home / "tuned" / f"{digest_of([family, options.size, options.tune])[:16]}" / "tuned.set"
+        sized = [] if Path(family).is_dir() else ["--size", options.size]
+        settings["tuned"], methods["tuned"] = map(str, tuned(family, output, options.tune, *sized))
     for name, file in settings.items():
         chosen[f"scip+{name}"] = of_file(f"SCIP, {name}", "pyscipopt", "scip", file)
     for name, reference in methods.items():
@@ -146,18 +145,6 @@ def arms_of(family: str, options: Namespace, home: Path) -> list[Arm]:
         if peer.own_gap is not None:
             arms.append(Arm(f"{name}, its own gap", peer, None, by))
     return arms
-
-
-def tuned_by_bife(family: str, options: Namespace, home: Path) -> Path:
-    """Return the settings file that `bife tune` writes for a family, with a .json beside it where a rule branches."""
-    output = home / "tuned" / f"{digest_of([family, options.size, options.tune])[:16]}" / "tuned.set"
-    if not output.is_file():
-        output.parent.mkdir(parents=True, exist_ok=True)
-        program = [str(Path(sys.executable).with_name("bife")), "tune", "--instances", family]
-        sized = [] if Path(family).is_dir() else ["--size", options.size]
-        command = [*program, *sized, "--seconds", str(options.tune), "--output", str(output)]
-        subprocess.run(command, check=True, stdout=sys.stderr, env=os.environ | {"BIFE_PLAIN": "1"})
-    return output
 
 
 def measured(

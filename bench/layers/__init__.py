@@ -10,15 +10,13 @@ of the CPU time of the layer's own call, translation included, to that with SCIP
 from __future__ import annotations
 
 import math
-import subprocess
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from bench import emit, interval_of, parser_of
+from bench import emit, interval_of, parser_of, tuned
 from bife_core import used
 
 
@@ -39,22 +37,12 @@ def example(
         files.mkdir()
         for seed in range(options.tuned):
             write(build(seed), files / f"{seed:02}.lp")
-        reference = tuned(files, options.seconds)
+        _, reference = tuned(files, files.with_suffix(".set"), options.seconds)
         logs = [compared(seed, build, solve, reference) for seed in range(1000, 1000 + options.solved)]
     emit(interval_of(logs))
 
 
-def tuned(files: Path, seconds: float) -> str:
-    """Return the file of what `bife tune` finds."""
-    output = files.with_suffix(".set")
-    program = str(Path(sys.executable).with_name("bife"))
-    command = [program, "tune", "--instances", str(files), "--seconds", str(seconds), "--output", str(output)]
-    subprocess.run(command, check=True, stdout=sys.stderr)
-    complete = output.with_suffix(".json")
-    return str(complete if complete.is_file() else output)
-
-
-def compared(seed: int, build: Callable[[int], Any], solve: Callable[[Any], float], reference: str) -> float:
+def compared(seed: int, build: Callable[[int], Any], solve: Callable[[Any], float], reference: Path) -> float:
     """Solve a model with SCIP default settings and with what was found, in turns; return the logarithm of the ratio."""
     cpu_s, objectives, nodes = {"plain": 0.0, "with it": 0.0}, list[float](), 0
     for way in sorted(cpu_s, reverse=bool(seed % 2)):

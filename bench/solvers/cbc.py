@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-import resource
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from bife_core.measure.peers import serve
+from bife_core.measure.peers import cpu_s_of, serve
 
 
 def cbc(file: str, gap: float | None, seed: int) -> Iterator[Any]:
@@ -36,10 +35,8 @@ def cbc(file: str, gap: float | None, seed: int) -> Iterator[Any]:
 
 def run(command: list[str]) -> tuple[int, float]:
     """Return exit code and CPU seconds of a program."""
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    code = subprocess.run(command, capture_output=True).returncode
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return code, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    before_s = cpu_s_of()
+    return subprocess.run(command, capture_output=True).returncode, cpu_s_of() - before_s
 
 
 def status_of(line: str, code: int) -> dict[str, Any]:

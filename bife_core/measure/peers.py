@@ -81,7 +81,7 @@ AT_HAND: Final = {
 def ask(peer: Peer, file: Path, limit_s: float, gap: float | None = 0.0, seed: int = 0) -> Answer:
     """Solve a file in MPS on one thread within `limit_s` CPU seconds; gap None is the solver's own."""
     command = [*peer.command, str(file), str(limit_s), json.dumps(gap), str(seed)]
-    before, alone = _cpu_s(resource.RUSAGE_CHILDREN), {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+    before, alone = cpu_s_of(resource.RUSAGE_CHILDREN), {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
     alone["PYTHONDONTWRITEBYTECODE"] = (
         ""  # a process that compiles what it imports takes twice as long to start
     )
@@ -91,7 +91,7 @@ def ask(peer: Peer, file: Path, limit_s: float, gap: float | None = 0.0, seed: i
         )
     except subprocess.TimeoutExpired:
         return Answer("limit", None, limit_s, limit_s, "stopped by the clock on the wall")
-    process_s = _cpu_s(resource.RUSAGE_CHILDREN) - before
+    process_s = cpu_s_of(resource.RUSAGE_CHILDREN) - before
     if done.returncode == -signal.SIGXCPU:
         return Answer("limit", None, limit_s, process_s)
     if done.returncode:
@@ -112,16 +112,17 @@ def serve(solving: Callable[[str, float | None, int], Iterator[Any]]) -> None:
     steps = solving(file, json.loads(gap), int(seed))
     try:
         next(steps)
-        began = _cpu_s(resource.RUSAGE_SELF), _cpu_s(resource.RUSAGE_CHILDREN)
+        began = cpu_s_of(resource.RUSAGE_SELF), cpu_s_of(resource.RUSAGE_CHILDREN)
         resource.setrlimit(resource.RLIMIT_CPU, (int(began[0] + float(limit_s)) + 2, resource.RLIM_INFINITY))
         answer = next(steps)
-        spent_s = _cpu_s(resource.RUSAGE_SELF) + _cpu_s(resource.RUSAGE_CHILDREN) - sum(began)
+        spent_s = cpu_s_of(resource.RUSAGE_SELF) + cpu_s_of(resource.RUSAGE_CHILDREN) - sum(began)
     except Exception as error:  # noqa: BLE001 - whatever a solver raises, it does not take the instance
         answer, spent_s = {"status": "refused", "reason": f"{type(error).__name__}: {error}"}, 0.0
     print("\n" + json.dumps({"cpu_s": spent_s, **answer}), flush=True)
 
 
-def _cpu_s(who: int) -> float:
+def cpu_s_of(who: int = resource.RUSAGE_CHILDREN) -> float:
+    """Return the CPU seconds, user and system, of this process or of its children that ended."""
     usage = resource.getrusage(who)
     return usage.ru_utime + usage.ru_stime
 
