@@ -8,7 +8,7 @@ import math
 import os
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -26,6 +26,7 @@ from bife_core.extend import (
     CollectionConfig,
     InstancesConfig,
     SolverConfig,
+    write_whole,
 )
 
 SYNTHETIC = ["set_covering", "combinatorial_auction", "independent_set", "facility_location"]
@@ -138,6 +139,13 @@ def tuned(instances: str | Path, output: Path, seconds: float, *options: str) ->
         subprocess.run(command, check=True, stdout=sys.stderr, env=os.environ | {"BIFE_PLAIN": "1"})
     complete = output.with_suffix(".json")
     return output, complete if complete.is_file() else output
+
+
+def kept(file: Path, make: Callable[[], Any]) -> Any:
+    """Return what an earlier run kept in a file, or make it and keep it."""
+    if not file.exists():
+        write_whole(file, json.dumps(make()))
+    return json.loads(file.read_text(encoding="utf-8"))
 
 
 @contextmanager

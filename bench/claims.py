@@ -26,7 +26,6 @@ earlier runs. The same command goes on where it stopped; `--only-search` ends af
 
 from __future__ import annotations
 
-import json
 import math
 import statistics
 import subprocess
@@ -53,6 +52,7 @@ from bife_core import (
     with_overrides,
 )
 from bife_core.base.stats import signed_rank_test
+from bife_core.cli.options import assignment
 from bife_core.extend import (
     RPB,
     SEARCHES,
@@ -170,15 +170,6 @@ def searched_by(search: str, config: PipelineConfig, seed: int, budget_s: float 
     bound = {"search.samples": MOST_SAMPLES, "budget.solver_s": budget_s} if budget_s else {}
     chosen = {"search.algorithm": "random" if name == SCREENED else name, "search.seed": seed}
     return with_overrides(config, chosen | bound | dict(map(assignment, settings)))
-
-
-def assignment(text: str) -> tuple[str, Any]:
-    """Split ``NAME=VALUE``; a value that is no JSON is taken as text."""
-    name, _, value = text.partition("=")
-    try:
-        return name, json.loads(value)
-    except json.JSONDecodeError:
-        return name, value
 
 
 def found_and_chosen(name: str, config: PipelineConfig, home: Path) -> dict[str, Any]:

@@ -12,7 +12,6 @@ SCIP's tree-size estimation. Solves are kept in `--solves`.
 from __future__ import annotations
 
 import ctypes
-import json
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import log
@@ -22,9 +21,9 @@ from typing import Any, Final, TypeAlias
 
 from scipy.stats import kendalltau
 
-from bench import benchmark_of, emit, model_of, parse
+from bench import benchmark_of, emit, kept, model_of, parse
 from bife_core import SolveSettings, load_method
-from bife_core.extend import Instance, library, scip_address
+from bife_core.extend import Instance, digest_of, library, scip_address
 from bife_core.solver.methods.attach import solve_model
 from bife_core.solver.scip.cost import relative_gap
 from bife_core.solver.scip.solutions import solution_of
@@ -67,12 +66,11 @@ def candidates_of(space: Space, count: int) -> list[Choices]:
 
 
 class Solver:
-    """Solves once what is not in a file yet."""
+    """Solves once what is not in a folder yet."""
 
-    def __init__(self, space: Space, file: Path) -> None:
-        self.space, self.file = space, file
-        rows = map(json.loads, file.read_text(encoding="utf-8").splitlines()) if file.exists() else ()
-        self.solves: Solves = {(row["instance"], row["configuration"], row["kind"]): row for row in rows}
+    def __init__(self, space: Space, folder: Path) -> None:
+        self.space, self.folder = space, folder
+        self.solves: Solves = {}
         self.estimate = library()["SCIPgetTreesizeEstimation"]
         self.estimate.restype, self.estimate.argtypes = ctypes.c_double, [ctypes.c_void_p]
 
@@ -81,8 +79,14 @@ class Solver:
     ) -> Solve:
         """Return a solve within CPU seconds, `given` or `limited` by what a solve to the end came to."""
         key = (instance.name, choices_text(choices), kind)
-        if key in self.solves:
-            return self.solves[key]
+        file = self.folder / f"{digest_of(key)[:16]}.json"
+        solve = kept(file, lambda: self._solved(instance, choices, kind, limit_s, to_the_end))
+        self.solves[key] = solve
+        return dict(solve)
+
+    def _solved(
+        self, instance: Instance, choices: Choices, kind: str, limit_s: float, to_the_end: Solve | None
+    ) -> Solve:
         model = model_of(instance.path)
         better_than = to_the_end["primal_bound"] if to_the_end and kind == "limited" else None
         settings = SolveSettings(time_limit_s=limit_s, guard=True, objective_limit=better_than)
@@ -96,18 +100,8 @@ class Solver:
             result = solve_model(model, self.space.configuration(choices), settings, instance.name, clock)
             estimate = self.estimate(scip_address(model))
             best = solution_of(model) if kind == "whole" else None
-        request = dict(zip(("instance", "configuration", "kind"), key, strict=True))
         facts = {fact: getattr(result, fact) for fact in FACTS}
-        row = self.solves[key] = {
-            **request,
-            "limit_s": limit_s,
-            **facts,
-            "estimate": estimate,
-            "solution": best,
-        }
-        with self.file.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(row) + "\n")
-        return row
+        return facts | {"limit_s": limit_s, "estimate": estimate, "solution": best}
 
 
 def gap(row: Solve, best: float) -> float:
@@ -164,9 +158,8 @@ def main() -> None:
     named: list[Choices] = [] if options.lean else [{}]
     named += [{**(LEAN if options.lean else {}), BRANCHING: name} for name in ("pscost", *rules)]
     candidates = named if rules else candidates_of(space, options.candidates)
-    Path(options.solves).mkdir(parents=True, exist_ok=True)
     for family in options.families:
-        solver = Solver(space, Path(options.solves) / f"{family}-{options.size}-{options.draw}.jsonl")
+        solver = Solver(space, Path(options.solves) / f"{family}-{options.size}-{options.draw}")
         instances = benchmark_of(family, options).instances("design", options.instances)
         firsts = [solver.solve(instance, candidates[0], "whole", options.most) for instance in instances]
         for choices in candidates:

@@ -13,15 +13,14 @@ With `--home` the same command goes on where it stopped. The defaults are the pa
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import bife_core
-from bench import emit, home_of, parse, rounded
-from bife_core.extend import SEARCHES, EvaluationSummary, Generator, method_of, write_whole
+from bench import emit, home_of, kept, parse, rounded
+from bife_core.extend import SEARCHES, EvaluationSummary, Generator, method_of
 from bife_core.run.study.identity import VERSION
 
 TUNER, PAPER = "llm4branch", "bife"
@@ -94,10 +93,7 @@ def once(
     """Return the row that an earlier run kept of a search, or run it and keep what it returns."""
     identity = f"{config.fingerprint()}-{VERSION}{SEARCHES.revision(config.search.algorithm)}"
     file = home / "searches" / f"{name.partition(',')[0]}-{identity}.json"
-    if not file.exists():
-        write_whole(file, json.dumps(search(name, config, home)))
-    row: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
-    return row
+    return dict(kept(file, lambda: search(name, config, home)))
 
 
 def searched(
