@@ -6,16 +6,14 @@ Needs Chromium and playwright, which `make browser` installs. The numbers are th
 
 from __future__ import annotations
 
-import os
-import shutil
 import sys
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Final
 
 from bench.pictures import IMAGES, taken
 
 _PICTURE: Final = IMAGES / "report.png"
-_NAMES: Final = ("chromium", "chromium-browser", "google-chrome")
 _WIDTH: Final = 1200
 
 _MARKED: Final = (
@@ -54,14 +52,11 @@ _MARK: Final = """(element, number) => {
 
 def main() -> None:
     from PIL import Image
-    from playwright.sync_api import sync_playwright
 
+    window = resolve_name("tests.browser.chromium:window")  # which has no types
     report = Path(sys.argv[1]).resolve()
-    browser_path = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, _NAMES)), None)
-    with sync_playwright() as playwright:
-        options = ["--no-sandbox"] if os.geteuid() == 0 else []
-        browser = playwright.chromium.launch(executable_path=browser_path, args=options)
-        page = browser.new_page(viewport={"width": _WIDTH, "height": 900}, color_scheme="light")
+    with window() as page:
+        page.set_viewport_size({"width": _WIDTH, "height": 900})
         page.goto(report.as_uri())
         page.add_style_tag(content=_SHORTENED)
         for number, element in enumerate(_MARKED, start=1):
@@ -71,7 +66,6 @@ def main() -> None:
         page.screenshot(
             path=_PICTURE, full_page=True, clip={"x": 0, "y": 0, "width": _WIDTH, "height": end["y"]}
         )
-        browser.close()
     with Image.open(_PICTURE) as image:
         image.convert("RGB").quantize(64).save(_PICTURE, optimize=True)
     taken("report")

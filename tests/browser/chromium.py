@@ -5,10 +5,6 @@ import os
 import shutil
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    pass
 
 WIDTH = 1440
 HEIGHT = 900

@@ -1,15 +1,10 @@
 """A browser's window, and something to see in it, once for all tests here."""
 
-from typing import TYPE_CHECKING
-
 import pytest
 
 from bife_core.store.home import Home
 from tests.browser.chromium import chromium, window
 from tests.browser.showing import something_to_see
-
-if TYPE_CHECKING:
-    pass
 
 
 @pytest.fixture(scope="session")
