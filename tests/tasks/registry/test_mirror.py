@@ -19,7 +19,9 @@ from tests.support.challenging import made_champion
 
 @pytest.fixture
 def database():
-    return Path(sqlite_file(mlflow_runs.tracking_uri()))
+    if (file := sqlite_file(mlflow_runs.tracking_uri())) is None:
+        pytest.skip("only a database that is a file has a mirror")
+    return Path(file)
 
 
 def settled(database):
