@@ -13,6 +13,7 @@ solves, ratio, ci_low, ci_high, worst} of CPU time with inequalities over that w
 
 from __future__ import annotations
 
+import math
 import time
 from collections import defaultdict
 from dataclasses import replace
@@ -20,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from bench import emit, instances_of, interval_of, model_of, parse
+from bench import emit, instances_of, interval_of, model_of, parse, rounded
 from bench.orders import SETTINGS, under
 from bife_core.solver.inequalities.certificates import Inequality, certified
 from bife_core.solver.inequalities.giving import add
@@ -98,7 +99,7 @@ def main() -> None:
                 "lp": values[0],
                 "lp_after": values[1],
             }
-            lines |= {"write_s": round(written - began, 2), "prove_s": round(seconds - written + began, 2)}
+            lines |= rounded({"write_s": written - began, "prove_s": seconds - written + began}, 2)
             emit({"instance": name} | lines | {"refused": len(false) - len(certified(problem, false)[0])})
             for settings in options.settings:
                 base = 0.0
@@ -115,13 +116,11 @@ def main() -> None:
                     }
                     emit(line | {"root": model.getDualboundRoot(), "objective": model.getPrimalbound()})
                     if added is proven:
-                        logs[settings].append(float(np.log(max(spent, 0.01) / max(base, 0.01))))
+                        logs[settings].append(math.log(max(spent, 0.01) / max(base, 0.01)))
                     base = spent
         for settings, ratios in logs.items():
-            line = {"family": family, "settings": settings, "solves": len(ratios)} | interval_of(
-                np.array(ratios)
-            )
-            emit(line | {"worst": round(float(np.exp(max(ratios))), 3)})
+            line = {"family": family, "settings": settings, "solves": len(ratios)}
+            emit(line | interval_of(np.array(ratios)) | rounded({"worst": math.exp(max(ratios))}))
 
 
 if __name__ == "__main__":

@@ -43,16 +43,11 @@ Solves: TypeAlias = dict[tuple[str, str, str], Solve]
 
 def candidates_of(space: Space, count: int) -> list[Choices]:
     """Return SCIP's default settings, the starting configurations and random changes of them."""
-    starts = [
-        {**start, BRANCHING: name}
-        for start in WITH_EVERY_METHOD
-        for name in ("general", "pscost", "relpscost")
-    ]
+    names = ("general", "pscost", "relpscost")
+    starts = [{**start, BRANCHING: name} for start in WITH_EVERY_METHOD for name in names]
+    rest = [start for start in STARTING_SETTINGS if start not in WITH_EVERY_METHOD]
     candidates: list[Choices] = [{}]
-    for start in (
-        *starts,
-        *({BRANCHING: "general", **start} for start in STARTING_SETTINGS if start not in WITH_EVERY_METHOD),
-    ):
+    for start in (*starts, *({BRANCHING: "general", **start} for start in rest)):
         if (choices := space.counting(start)) not in candidates:
             candidates.append(choices)
     rng = random.Random(7)

@@ -11,15 +11,17 @@ ci_high, worst, nodes}, `ratio` of CPU time with its interval and `nodes` the ra
 
 from __future__ import annotations
 
+import math
 import re
 from collections import defaultdict
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyscipopt
 
-from bench import emit, instances_of, interval_of, model_of, parse
+from bench import emit, instances_of, interval_of, model_of, parse, rounded
 
 SETTINGS: dict[str, dict[str, Any]] = {"default": {}, "lean": {"branching/pscost/priority": 1_000_000}}
 """Lean: without cuts and heuristics, and branching by pseudocosts, as tuning often ends."""
@@ -81,31 +83,26 @@ def solved(path: Path, settings: str, order: str | None, seed: int, limit_s: flo
 def main() -> None:
     options = parse(__doc__, instances=4, time_limit=30.0, orders=[], settings=list(SETTINGS))
     for family in options.families:
-        logs = defaultdict[tuple[str, str], list[tuple[float, float]]](list)
+        logs = defaultdict[tuple[str, str], list[list[float]]](list)
         for path in instances_of(family, options):
-            orders = options.orders or list(orders_of(model_of(path)))
-            for seed in options.seeds:
-                for settings in options.settings:
-                    base: dict[str, Any] = {}
-                    for order in (None, *orders):
-                        row = solved(path, settings, order, seed, options.time_limit)
-                        emit(
-                            {"instance": path.name.split(".")[0], "settings": settings, "order": order} | row
-                        )
-                        base = base or row
-                        times = np.log(max(row["cpu_s"], 0.01) / max(base["cpu_s"], 0.01))
-                        if order:
-                            logs[settings, order].append(
-                                (float(times), float(np.log(row["nodes"] / base["nodes"])))
-                            )
+            name, orders = path.name.split(".")[0], options.orders or list(orders_of(model_of(path)))
+            for seed, settings in product(options.seeds, options.settings):
+                base: dict[str, Any] = {}
+                for order in (None, *orders):
+                    row = solved(path, settings, order, seed, options.time_limit)
+                    emit({"instance": name, "settings": settings, "order": order} | row)
+                    base = base or row
+                    if order:
+                        pairs = [(max(row[key], 0.01), max(base[key], 0.01)) for key in ("cpu_s", "nodes")]
+                        logs[settings, order].append([math.log(one / other) for one, other in pairs])
         for (settings, order), ratios in logs.items():
             times, nodes = np.array(ratios).T
             line = {"family": family, "settings": settings, "order": order, "solves": len(times)}
-            worst = {
-                "worst": round(float(np.exp(times.max())), 3),
-                "nodes": round(float(np.exp(nodes.mean())), 3),
-            }
-            emit(line | interval_of(times) | worst)
+            emit(
+                line
+                | interval_of(times)
+                | rounded({"worst": np.exp(times.max()), "nodes": np.exp(nodes.mean())})
+            )
 
 
 if __name__ == "__main__":

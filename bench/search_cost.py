@@ -134,9 +134,8 @@ def row_of(result: bife_core.SearchOutcome) -> dict[str, Any]:
         "failures": result.failures,
     }
     names = {"best": "id", "rule": "source", "f_lf": "f_lf", "f_hf": "f_hf"}
-    return (
-        counts | rounded(cost.metrics(), 1) | {key: best and getattr(best, of) for key, of in names.items()}
-    )
+    of_best = {key: best and getattr(best, of) for key, of in names.items()}
+    return counts | rounded(cost.metrics(), 1) | of_best
 
 
 def over(cost: dict[str, Any], base: dict[str, Any]) -> dict[str, float]:
@@ -162,12 +161,8 @@ def beside_rpb(comparison: Any) -> dict[str, Any]:
     row = rounded({name: getattr(comparison, name) for name in ("ratio", "ci_low", "ci_high")})
     as_it_is = ("metric", "finding", "wins", "instances", "groups", "proofs")
     facts = {name: getattr(comparison, name) for name in as_it_is}
-    return (
-        row
-        | rounded({"p_adjusted": comparison.p_adjusted}, 4)
-        | facts
-        | {"proofs_rpb": comparison.baseline_proofs}
-    )
+    facts["proofs_rpb"] = comparison.baseline_proofs
+    return row | rounded({"p_adjusted": comparison.p_adjusted}, 4) | facts
 
 
 if __name__ == "__main__":
