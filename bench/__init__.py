@@ -17,7 +17,7 @@ from typing import Any
 import platformdirs
 import pyscipopt
 
-from bife_core import Decisions, WorkerPool, collect_decisions, open_benchmark
+from bife_core import Decisions, PipelineConfig, Store, WorkerPool, collect_decisions, open_benchmark
 from bife_core.base.stats import ratio_interval
 from bife_core.extend import (
     FAMILIES,
@@ -28,6 +28,7 @@ from bife_core.extend import (
     SolverConfig,
     write_whole,
 )
+from bife_core.measure.context import SolveContext
 
 SYNTHETIC = ["set_covering", "combinatorial_auction", "independent_set", "facility_location"]
 """The families every published rule is about."""
@@ -120,6 +121,12 @@ def decisions_of(
     """Return decisions of a benchmark under settings of SCIP, recorded on first use and kept in `home`."""
     folder, named = home / "decisions" / benchmark.name, SolverConfig.model_validate(solver)
     return Decisions.load(collect_decisions(benchmark, config, folder, pool, solver=named).path)
+
+
+def context_of(pool: WorkerPool, store: Store, solver: str = "default", **high: Any) -> SolveContext:
+    """Return how F_HF is measured, by settings of the section `high`."""
+    config = PipelineConfig.model_validate({"high": high}).high
+    return SolveContext(config, SolverConfig.model_validate(solver), pool, store)
 
 
 def cut(decisions: Decisions, least: int) -> tuple[Decisions, Decisions]:

@@ -28,7 +28,7 @@ import numpy.typing as npt
 from scipy.stats import kendalltau
 
 import bife_core
-from bench import benchmark_of, decisions_of, emit, home_of, interval_of, parse, rounded
+from bench import benchmark_of, context_of, decisions_of, emit, home_of, interval_of, parse, rounded
 from bife_core.extend import (
     GENERATORS,
     MEASURES,
@@ -39,12 +39,11 @@ from bife_core.extend import (
     PromptContext,
     Sample,
     SampleRequest,
-    SolverConfig,
     chosen_rows,
     method_of,
 )
 from bife_core.measure.choices import Yardstick, behaviour_of, scores_of
-from bife_core.measure.context import SolveContext, measure_reference
+from bife_core.measure.context import measure_reference
 from bife_core.measure.high import score_high
 from bife_core.search.generators.account import recorded_calls
 from bife_core.search.generators.parsing import parse_answer
@@ -94,14 +93,8 @@ def measured(family: str, options: Any, home: Path, pool: bife_core.WorkerPool) 
     instances = benchmark.instances("design", options.instances)
     measurements: list[Values] = []
     for seed in options.seeds:
-        settings = {
-            "instances": len(instances),
-            "cost": options.cost,
-            "time_limit_s": options.time_limit,
-            "seed": seed,
-        }
-        high = bife_core.PipelineConfig.model_validate({"high": settings}).high
-        solving = SolveContext(high, SolverConfig.model_validate(options.solver), pool, bife_core.Store(home))
+        limits = {"instances": len(instances), "cost": options.cost, "time_limit_s": options.time_limit}
+        solving = context_of(pool, bife_core.Store(home), options.solver, **limits, seed=seed)
         reference = measure_reference(instances, solving)
         rows: list[Values] = []
         for number, entry in enumerate(rated):

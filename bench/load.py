@@ -16,9 +16,9 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from bench import PUBLISHED, benchmark_of, emit, parse, rounded
-from bife_core import Method, PipelineConfig, Store, WorkerPool, load_method
-from bife_core.extend import Instance, SolverConfig
+from bench import PUBLISHED, benchmark_of, context_of, emit, parse, rounded
+from bife_core import Method, Store, WorkerPool, load_method
+from bife_core.extend import Instance
 from bife_core.measure.context import Reference, SolveContext, measure_reference
 from bife_core.measure.high import score_high
 
@@ -61,9 +61,8 @@ def main() -> None:
         __doc__, instances=8, solver="default", rule=None, loops=4, memory_mb=0, rounds=2, workers=1
     )
     limits = {"instances": options.instances, "time_limit_s": 300.0}
-    config = PipelineConfig.model_validate({"high": limits}).high
     with WorkerPool(options.workers) as pool, tempfile.TemporaryDirectory() as kept:
-        solving = SolveContext(config, SolverConfig.model_validate(options.solver), pool, Store(Path(kept)))
+        solving = context_of(pool, Store(Path(kept)), options.solver, **limits)
         for family in options.families:
             rule = load_method(options.rule or PUBLISHED[family])
             instances = list(benchmark_of(family, options).instances("design", options.instances))

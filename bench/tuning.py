@@ -17,10 +17,9 @@ from pathlib import Path
 
 import numpy as np
 
-from bench import benchmark_of, emit, parse
-from bife_core import Method, PipelineConfig, Store, WorkerPool, compare, load_method
-from bife_core.extend import RPB, SolverConfig
-from bife_core.measure.context import SolveContext
+from bench import benchmark_of, context_of, emit, parse
+from bife_core import Method, Store, WorkerPool, compare, load_method
+from bife_core.extend import RPB
 from bife_core.tuning.large_classes import large_classes
 from bife_core.tuning.proposals import Proposer, Tpe, read_configurations
 from bife_core.tuning.space import Choices, Space
@@ -147,7 +146,6 @@ def tuned_and_judged(family: str, seed: int, options: Namespace) -> None:
     benchmark, store = benchmark_of(family, options), Store(options.home)
     design = benchmark.instances("design", options.design)
     limits = {"cost": options.cost, "time_limit_s": options.time_limit}
-    high = PipelineConfig.model_validate({"high": limits}).high
     methods = {name: load_method(name) for name in options.methods}
     classes = large_classes([str(instance.path) for instance in design])
     configurations: list[Method] = []
@@ -159,7 +157,7 @@ def tuned_and_judged(family: str, seed: int, options: Namespace) -> None:
         proposals = read_configurations(answer, space)
         proposer: Proposer = TUNERS[tuner](space, seed)
         with WorkerPool(options.workers) as pool:
-            solving = SolveContext(high, SolverConfig(), pool, store)
+            solving = context_of(pool, store, **limits)
             tuned = tune(design, solving, space, options.seconds, proposals=proposals, proposer=proposer)
         configurations.append(tuned.configuration.model_copy(update={"name": name}))
         led = [(at, trial.raced.ratio) for at, trial in enumerate(tuned.trials) if trial.raced.won]
