@@ -23,6 +23,12 @@ def functions_in(source: str | ast.Module) -> dict[str, ast.FunctionDef]:
     return {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
 
 
+def assigned(tree: ast.AST) -> list[str]:
+    """Return the names that are assigned below a node, as often as they are."""
+    names = (node for node in ast.walk(tree) if isinstance(node, ast.Name))
+    return [name.id for name in names if isinstance(name.ctx, ast.Store)]
+
+
 def syntax_tree(source: str) -> ast.Module:
     """Return what `ast.parse` returns."""
     return undisturbed(lambda: ast.parse(source))

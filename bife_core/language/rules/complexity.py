@@ -9,6 +9,7 @@ from bife_core.base.errors import RuleError
 from bife_core.language.rules.language import CLAMPS, NONLINEAR
 from bife_core.language.rules.module import Module, parse
 from bife_core.language.rules.types import RejectionError
+from bife_core.language.syntax import assigned
 
 
 def complexity(source: str | bytes) -> dict[str, int]:
@@ -32,7 +33,6 @@ def complexity(source: str | bytes) -> dict[str, int]:
             with suppress(RejectionError):
                 names.add_import(node)
     operators: set[str] = set()
-    assigned: set[str] = set()
     nonlinear = branches = 0
     for node in ast.walk(tree):
         if isinstance(node, ast.BinOp | ast.AugAssign):
@@ -47,12 +47,10 @@ def complexity(source: str | bytes) -> dict[str, int]:
             called = names.meaning(node.func)
             nonlinear += called in NONLINEAR
             branches += called in CLAMPS
-        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            assigned.add(node.id)
     return {
         "ast_nodes": len([*ast.walk(tree)]),
         "operators": len(operators),
         "nonlinear_calls": nonlinear,
         "branches": branches,
-        "intermediate_variables": len(assigned),
+        "intermediate_variables": len(set(assigned(tree))),
     }

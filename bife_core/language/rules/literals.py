@@ -12,7 +12,7 @@ from typing import Final
 
 from bife_core.language.components import BRANCHING
 from bife_core.language.rules.module import Module, parameters
-from bife_core.language.syntax import NOT_PYTHON, functions_in, syntax_tree
+from bife_core.language.syntax import NOT_PYTHON, assigned, functions_in, syntax_tree
 
 GUARD: Final = 1e-4
 """Numbers up to this size only keep divisors from zero."""
@@ -61,11 +61,7 @@ def gates(source: str) -> dict[tuple[int, int], int]:
     """
     module = Module.of(syntax_tree(source), BRANCHING)
     function = module.functions[BRANCHING.function]
-    stored = Counter(
-        node.id
-        for node in ast.walk(function)
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
-    )
+    stored = Counter(assigned(function))
     arrays, feature_of = set(parameters(function)), dict[str, int]()
 
     def feature(node: ast.expr) -> int | None:

@@ -12,6 +12,7 @@ from typing import Final
 from bife_core.language.rules.language import CONSTANTS, words
 from bife_core.language.rules.module import parameters
 from bife_core.language.rules.types import Program
+from bife_core.language.syntax import assigned
 
 _EXACT: Final = {
     **dict.fromkeys(("abs", "np.fabs", "math.fabs"), "llvm.fabs.f64"),
@@ -172,8 +173,7 @@ class _Writer:
         self._block = "entry"
         self._ended = False
         arguments = parameters(source)
-        stored = [node.id for node in ast.walk(source) if isinstance(node, ast.Name) and _is_stored(node)]
-        for name in dict.fromkeys((*arguments, *stored)):
+        for name in dict.fromkeys((*arguments, *assigned(source))):
             self._emit(f"%{name}.at = alloca double")
         for name in arguments:
             self._emit(f"store double %{name}, ptr %{name}.at")
@@ -344,10 +344,6 @@ class _Writer:
             result = self._new(f"and i1 {result}, {other}")
         self._emit(f"br i1 {result}, label %{yes}, label %{no}")
         self._ended = True
-
-
-def _is_stored(node: ast.Name) -> bool:
-    return isinstance(node.ctx, ast.Store)
 
 
 def _constant(value: float) -> str:

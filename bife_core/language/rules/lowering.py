@@ -25,6 +25,7 @@ from bife_core.language.rules.language import (
 )
 from bife_core.language.rules.module import COMPARISONS, OPERATORS, Module, check_name, literal, parameters
 from bife_core.language.rules.types import Program, forbidden, no_number, unknown
+from bife_core.language.syntax import assigned
 
 _FEATURES: Final = "the features"
 """The value of a name that stands for all features; of another name it is its constant integer, or None."""
@@ -75,8 +76,7 @@ class _Function:
         self._component = rule.module.component
         self._main = source.name == self._component.function
         arguments = parameters(source)
-        used = [node for node in ast.walk(source) if isinstance(node, ast.Name)]
-        names = [*arguments, *(node.id for node in used if isinstance(node.ctx, ast.Store))]
+        names = [*arguments, *assigned(source)]
         for name in names:
             check_name(name, source)
         self._local = frozenset(names)

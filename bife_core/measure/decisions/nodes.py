@@ -10,7 +10,6 @@ Beside merged decisions lies an index: the names of their files of nodes, in JSO
 
 from __future__ import annotations
 
-import io
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -20,8 +19,7 @@ from typing import Any, Final
 import numpy as np
 
 from bife_core.base.errors import DecisionsError
-from bife_core.base.files import write_whole
-from bife_core.measure.decisions.recorded import Decisions, read_arrays
+from bife_core.measure.decisions.recorded import Decisions, read_arrays, write_arrays
 from bife_core.solver.scip.node import Node
 
 _PER_NODE: Final = ("candidates", "variables", "rows")
@@ -52,15 +50,8 @@ def save_nodes(path: Path, nodes: Sequence[Node]) -> None:
     for name, parts in lists.items():
         joined = np.concatenate(parts)
         arrays[name] = joined.astype(np.float32 if joined.dtype.kind == "f" else np.int32)
-    content = io.BytesIO()
-    np.savez_compressed(
-        content,
-        **arrays,
-        structure=np.array(structure),
-        first=np.array([node.first for node in nodes]),
-        depth=np.array([node.depth for node in nodes]),
-    )
-    write_whole(path, content.getvalue())
+    arrays |= {name: np.array([getattr(node, name) for node in nodes]) for name in ("first", "depth")}
+    write_arrays(path, arrays | {"structure": np.array(structure)})
 
 
 def load_nodes(path: Path, decisions: Decisions) -> Iterator[Node]:

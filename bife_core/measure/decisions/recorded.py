@@ -145,9 +145,7 @@ class Decisions:
         arrays: dict[str, Any] = {name: getattr(self, name) for name in _ARRAYS}
         arrays |= {"instance": np.array(self.instance, dtype=np.str_), "features": np.array(_NAMES)}
         arrays |= {"schema": SCHEMA_VERSION, "digest": self.digest, "size": self.columns.size}
-        content = io.BytesIO()
-        np.savez_compressed(content, **arrays)
-        write_whole(path, content.getvalue())
+        write_arrays(path, arrays)
 
     @classmethod
     @checked
@@ -172,6 +170,13 @@ class Decisions:
         if decisions.digest != str(content["digest"]):
             raise DecisionsError(f"The content of {path} does not match its digest; collect it again.")
         return decisions
+
+
+def write_arrays(path: Path, arrays: dict[str, Any]) -> None:
+    """Write arrays by name to a file, at once or not at all."""
+    content = io.BytesIO()
+    np.savez_compressed(content, **arrays)
+    write_whole(path, content.getvalue())
 
 
 def read_arrays(path: Path, *names: str) -> dict[str, Any]:

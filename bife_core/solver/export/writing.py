@@ -16,6 +16,7 @@ from bife_core.language.features import FEATURES
 from bife_core.language.rules.language import CONSTANTS, words
 from bife_core.language.rules.module import COMPARISONS, OPERATORS, parameters
 from bife_core.language.rules.types import Program
+from bife_core.language.syntax import assigned
 
 _SAME: Final = words("""
     sqrt cbrt exp exp2 expm1 log log2 log10 log1p sin cos tan asin acos atan sinh cosh tanh asinh acosh
@@ -74,11 +75,7 @@ class Writer:
     def function(self, head: str, arguments: list[str], first: tuple[str, ...] = ()) -> str:
         """Return the function, with the declarations of its variables but its arguments."""
         self._block(self.source.body, 1)
-        names = dict.fromkeys(
-            node.id
-            for node in ast.walk(self.source)
-            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node.id not in arguments
-        )
+        names = dict.fromkeys(name for name in assigned(self.source) if name not in arguments)
         declared = [f"   double {', '.join(names)};"] if names else []
         return "\n".join((f"static {head}", "{", *declared, *first, *self.lines, "}"))
 
