@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Final, TypeAlias
 
 from pyscipopt import Model, Variable
 
@@ -20,6 +20,9 @@ _TERMS: Final = 8  # most terms of a row that is written out
 _KINDS: Final = {"BINARY": "binary", "INTEGER": "integer"}
 _OF_VARIABLES: Final = "% of variables: "
 _OF_ROWS: Final = "% of constraints: "
+
+_Linear: TypeAlias = tuple[dict[str, float], float | None, float | None]
+"""The coefficients of a linear row, and its sides, None where there is none."""
 
 
 def formulation(instances: Sequence[Path]) -> tuple[str, ...]:
@@ -49,19 +52,15 @@ def written_out(instance: Path) -> tuple[str, ...]:
     A class is a form and, where names begin with letters, their stem; an example is written out with its names.
     """
     model = read_model(instance)
-    variables, kinds = model.getVars(), {variable.name: _kind(variable) for variable in model.getVars()}
     of_variables, of_rows = dict[str, list[Variable]](), dict[tuple[str, str], list[str]]()
-    for variable in variables:
-        of_variables.setdefault(f"{kinds[variable.name]}, {_stem(variable.name)}", []).append(variable)
-    constraints = model.getConss()
-    chosen = constraints[:: math.ceil(len(constraints) / _ROWS) or 1]
-    for constraint in chosen:
-        if constraint.getConshdlrName() == "linear":
-            row, sides = _row(model, constraint)
-            form = row_type([kinds[name] for name in row], list(row.values()), *sides)
-            examples = of_rows.setdefault((form, _stem(constraint.name)), [])
+    for variable in model.getVars():
+        of_variables.setdefault(f"{_kind(variable)}, {_stem(variable.name)}", []).append(variable)
+    chosen = list(_rows(model))
+    for name, form, linear in chosen:
+        if linear is not None:
+            examples = of_rows.setdefault((form, _stem(name)), [])
             # All are counted, one is written out.
-            examples.append("" if examples else f"{constraint.name}: {_in_words(row, *sides)}")
+            examples.append("" if examples else f"{name}: {_in_words(*linear)}")
     sentences = []
     for called, members in sorted(of_variables.items(), key=lambda item: -len(item[1]))[:_CLASSES]:
         few = ", ".join(dict.fromkeys(variable.name for variable in (*members[:2], members[-1])))
@@ -74,7 +73,7 @@ def written_out(instance: Path) -> tuple[str, ...]:
             f"{len(members)} variables ({called}), such as {few}: {bounds}, objective coefficients {costs}."
         )
     for (form, stem), rows in sorted(of_rows.items(), key=lambda item: -len(item[1]))[:_CLASSES]:
-        share = "" if len(chosen) == len(constraints) else f" of {len(chosen)} read"
+        share = "" if len(chosen) == model.getNConss() else f" of {len(chosen)} read"
         sentences.append(f"{len(rows)} constraints{share} ({form}, {stem}), the first is {rows[0]}.")
     return tuple(sentences)
 
@@ -84,11 +83,18 @@ def _stem(name: str) -> str:
     return f"named {stem[0]}..." if stem else "without a common name"
 
 
-def _row(model: Model, constraint: Any) -> tuple[dict[str, float], tuple[float | None, float | None]]:
-    """Return the coefficients of a linear row, and its sides, None where there is none."""
-    row = {name: value for name, value in model.getValsLinear(constraint).items() if value != 0.0}
-    low, high, infinity = model.getLhs(constraint), model.getRhs(constraint), model.infinity()
-    return row, (None if low <= -infinity else low, None if high >= infinity else high)
+def _rows(model: Model) -> Iterator[tuple[str, str, _Linear | None]]:
+    """Yield name, type and linear form of constraints, evenly spread; others than linear ones have no form."""
+    kinds = {variable.name: _kind(variable) for variable in model.getVars()}
+    constraints, infinity = model.getConss(), model.infinity()
+    for constraint in constraints[:: math.ceil(len(constraints) / _ROWS) or 1]:
+        if (handler := constraint.getConshdlrName()) != "linear":
+            yield constraint.name, f"of SCIP's type {handler}", None
+            continue
+        row = {name: value for name, value in model.getValsLinear(constraint).items() if value != 0.0}
+        low, high = model.getLhs(constraint), model.getRhs(constraint)
+        sides = (None if low <= -infinity else low, None if high >= infinity else high)
+        yield constraint.name, row_type([kinds[name] for name in row], [*row.values()], *sides), (row, *sides)
 
 
 def _in_words(row: dict[str, float], low: float | None, high: float | None) -> str:
@@ -134,23 +140,14 @@ def _span(values: Iterable[float]) -> str:
 
 def shape(model: Model) -> dict[str, float]:
     """Return counts of variables and rows, and shares of their types in percent."""
-    constraints = model.getConss()
-    kinds = {variable.name: _kind(variable) for variable in model.getVars()}
-    chosen = constraints[:: math.ceil(len(constraints) / _ROWS) or 1]
-    types: Counter[str] = Counter()
-    entries = 0
-    for constraint in chosen:
-        if constraint.getConshdlrName() != "linear":
-            types[f"of SCIP's type {constraint.getConshdlrName()}"] += 1
-            continue
-        row, sides = _row(model, constraint)
-        entries += len(row)
-        types[row_type([kinds[name] for name in row], list(row.values()), *sides)] += 1
-    counts = {"variables": float(len(kinds)), "constraints": float(len(constraints))}
+    chosen, kinds = list(_rows(model)), Counter(map(_kind, model.getVars()))
+    counts = {"variables": float(model.getNVars()), "constraints": float(model.getNConss())}
+    entries = sum(len(linear[0]) for *_, linear in chosen if linear is not None)
     counts["variables of a constraint"] = entries / max(len(chosen), 1)
+    types = Counter(form for _, form, _ in chosen)
     shares = {
         f"{prefix}{name}": 100.0 * count / counter.total()
-        for prefix, counter in ((_OF_VARIABLES, Counter(kinds.values())), (_OF_ROWS, types))
+        for prefix, counter in ((_OF_VARIABLES, kinds), (_OF_ROWS, types))
         for name, count in counter.items()
     }
     return counts | shares
