@@ -63,7 +63,7 @@ class Backend:
         from bife_core.registry.local import LocalRegistry
         from bife_core.store.home import project_home
 
-        return LocalRegistry(project_home().store)
+        return LocalRegistry(project_home())
 
     def runtime(self, observer: Observer | None = None) -> Runtime:
         """Return a runtime for what is no stage."""

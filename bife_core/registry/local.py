@@ -4,20 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING
 
 from bife_core.registry.base import Registry
 from bife_core.registry.evidence import REPLACED, Evidence, RegisteredRule, numbered, refusal
 from bife_core.solver.methods.base import Method
 from bife_core.solver.methods.references import method_of
-from bife_core.store import Store
+from bife_core.store.home import Home
 from bife_core.store.registered import REGISTRY, StoredVersion, stored_version, stored_versions
+
+if TYPE_CHECKING:
+    from bife_core.store import Store
 
 
 class LocalRegistry(Registry):
     """Registered rules as events of a store, which `bife_core.store.registered` reads; each holds a rule's text."""
 
-    def __init__(self, store: Store) -> None:
-        self._store = store
+    def __init__(self, store: Store | Home) -> None:
+        self._read = store
+
+    @property
+    def _store(self) -> Store:
+        return self._read.store if isinstance(self._read, Home) else self._read
 
     def held(self, name: str) -> AbstractContextManager[None]:
         """Hold the claim on the registry: only its holder changes it."""
@@ -25,26 +33,26 @@ class LocalRegistry(Registry):
 
     def versions(self, name: str | None = None, sha: str | None = None) -> list[RegisteredRule]:
         """Return all versions, or those of a name, or of these the ones that hold the rule of a hash."""
-        stored = stored_versions(self._store)
+        stored = stored_versions(self._read)
         names = [key for key in sorted(stored) if name in (None, key)]
         rules = [_rule(version) for key in names for version in reversed(stored[key])]
         return [rule for rule in rules if sha in (None, rule.sha)]
 
     def find(self, name: str, which: str | int) -> RegisteredRule | None:
         """Return the version that holds an alias, or has a number; None if there is none."""
-        version = stored_version(self._store, name, which)
+        version = stored_version(self._read, name, which)
         return None if version is None else _rule(version)
 
     def text(self, version: RegisteredRule) -> str:
         """Return the text of the method that a version holds."""
-        return stored_versions(self._store)[version.name][version.version - 1].text
+        return stored_versions(self._read)[version.name][version.version - 1].text
 
     def create(
         self, name: str, method: Method, evidence: Evidence, tags: Mapping[str, str], card: str
     ) -> int:
         """Make a version of a method, and return its number."""
         self._append("registered", name=name, text=method.text, card=card, tags=dict(tags))
-        return len(stored_versions(self._store)[name])
+        return len(stored_versions(self._read)[name])
 
     def update(
         self, name: str, number: int, tags: Mapping[str, str], *, without: Iterable[str] = (), card: str = ""
@@ -62,7 +70,7 @@ class LocalRegistry(Registry):
         They keep aliases that are free there, unless their rule was refused there, as measured on the same instances.
         """
         copied = 0
-        for name, stored in stored_versions(self._store).items():
+        for name, stored in stored_versions(self._read).items():
             with other.held(name):
                 numbers = dict[str, int]()
                 for version, rule in ((version, _rule(version)) for version in stored):

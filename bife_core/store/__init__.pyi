@@ -3,5 +3,5 @@ from .claims import (
     ClaimLostError as ClaimLostError,
     ClaimTimeoutError as ClaimTimeoutError,
 )
-from .database import DATABASE as DATABASE
+from .schema import DATABASE as DATABASE
 from .store import Store as Store, StoredEvent as StoredEvent, StudyRow as StudyRow

@@ -17,20 +17,8 @@ from sqlalchemy.types import TypeDecorator, TypeEngine
 
 from bife_core.base.errors import StoreError
 from bife_core.base.files import make_private
-from bife_core.base.places import sqlite_file
 from bife_core.base.wording import storable
-
-MIGRATIONS: Final = {
-    4: "DROP TABLE claims",  # which is made anew: PostgreSQL cut names to 256 characters
-    5: "ALTER TABLE solves DROP COLUMN repeats",
-    6: "UPDATE studies SET kind = 'search' WHERE kind = 'evolution'",
-    7: """UPDATE events SET body = replace(body, '"evolution_', '"search_')""",  # of registered rules and records
-}
-"""The statement that migrates a store to each schema from the one before; tables that it lacks are made without."""
-SCHEMA: Final = max(MIGRATIONS)
-_OLDEST: Final = min(MIGRATIONS) - 1
-
-DATABASE: Final = "bife.db"
+from bife_core.store.schema import MIGRATIONS, OLDEST, SCHEMA, file_of
 
 _BUSY_S: Final = 60.0
 _tables = sa.MetaData()
@@ -70,10 +58,7 @@ class Database:
     """A database with today's tables: SQLite, or another that SQLAlchemy opens; `file` is None on a server."""
 
     def __init__(self, where: Path | str) -> None:
-        self.file = sqlite_file(str(where))
-        if isinstance(where, Path) or "://" not in where:
-            path = Path(where).expanduser()
-            self.file = path if path.suffix == ".db" else path / DATABASE
+        self.file = file_of(where)
         try:
             if self.file is None:
                 url = sa.make_url(str(where))
@@ -107,9 +92,9 @@ class Database:
         schema = connection.execute(select(meta.c.value).where(entry)).scalar()
         if schema is None:
             connection.execute(insert(meta).values(name="schema", value=str(SCHEMA)))
-        elif schema not in map(str, range(_OLDEST, SCHEMA + 1)):
+        elif schema not in map(str, range(OLDEST, SCHEMA + 1)):
             raise StoreError(
-                f"The store {self.name} has schema {schema} and this version of BiFE reads schemas {_OLDEST} to "
+                f"The store {self.name} has schema {schema} and this version of BiFE reads schemas {OLDEST} to "
                 f"{SCHEMA}; use the version that wrote it, or set BIFE_HOME to a new folder."
             )
         else:

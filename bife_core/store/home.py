@@ -62,7 +62,12 @@ class Home:
     @property
     def store(self) -> Store:
         """The store of the home, or the database that ``BIFE_STORE`` names; a process opens it once."""
-        return _opened(os.environ.get("BIFE_STORE") or str(self.root))
+        return _opened(self.stored_at)
+
+    @property
+    def stored_at(self) -> str:
+        """Where the store is."""
+        return os.environ.get("BIFE_STORE") or str(self.root)
 
     @property
     def free_mb(self) -> float:

@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+import json
+import sqlite3
+from collections.abc import Iterable
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
-from typing import Final
+from typing import TYPE_CHECKING, Any, Final
 
-from bife_core.store.store import Store
+from bife_core.store.home import Home
+from bife_core.store.schema import SCHEMA, file_of
+
+if TYPE_CHECKING:
+    from bife_core.store.store import Store
 
 REGISTRY: Final = "registry"
 """The study, and the claim on it."""
@@ -23,19 +31,18 @@ class StoredVersion:
     aliases: set[str] = field(default_factory=set)
 
 
-def stored_versions(store: Store) -> dict[str, list[StoredVersion]]:
+def stored_versions(store: Store | Home) -> dict[str, list[StoredVersion]]:
     """Return all versions by name, oldest first."""
     by_name = dict[str, list[StoredVersion]]()
-    for event in store.events(REGISTRY):
-        body = event.body
+    for kind, body in _events(store):
         versions = by_name.setdefault(body["name"], [])
-        if event.kind == "registered":
+        if kind == "registered":
             versions.append(StoredVersion(**body, number=len(versions) + 1))
-        elif event.kind == "tagged":
+        elif kind == "tagged":
             version = versions[body["version"] - 1]
             kept = {name: tag for name, tag in version.tags.items() if name not in body["without"]}
             version.tags, version.card = kept | body["tags"], body["card"] or version.card
-        elif event.kind == "alias":
+        elif kind == "alias":
             for version in versions:
                 version.aliases.discard(body["alias"])
             if body["version"] is not None:
@@ -43,7 +50,23 @@ def stored_versions(store: Store) -> dict[str, list[StoredVersion]]:
     return by_name
 
 
-def stored_version(store: Store, name: str, which: str | int) -> StoredVersion | None:
+def _events(store: Store | Home) -> Iterable[tuple[str, dict[str, Any]]]:
+    """Return kinds and bodies; SQLAlchemy, which takes longer to load than a solve, is left out where it can be."""
+    if isinstance(store, Home):
+        if (file := file_of(store.stored_at)) is not None:
+            if not file.exists():  # nothing is made by asking
+                return []
+            with suppress(sqlite3.Error, ValueError), closing(sqlite3.connect(file)) as connection:
+                schema = connection.execute("SELECT value FROM meta WHERE name = 'schema'").fetchone()
+                query = "SELECT kind, body FROM events WHERE study = ? ORDER BY seq"
+                if schema == (str(SCHEMA),):
+                    rows = connection.execute(query, (REGISTRY,)).fetchall()
+                    return [(kind, json.loads(body)) for kind, body in rows]
+        store = store.store  # which migrates it, or says what is wrong with it
+    return ((event.kind, event.body) for event in store.events(REGISTRY))
+
+
+def stored_version(store: Store | Home, name: str, which: str | int) -> StoredVersion | None:
     """Return the version of a name with an alias or number, or None."""
     versions = stored_versions(store).get(name, ())
     return next((v for v in versions if which == v.number or which in v.aliases), None)

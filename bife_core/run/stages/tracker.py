@@ -33,7 +33,7 @@ class Tracker:
     @property
     def registry(self) -> Registry:
         """Registered rules."""
-        return LocalRegistry(self.home.store)
+        return LocalRegistry(self.home)
 
     def require(self, wait_s: float = 0.0) -> None:
         """Raise `BifeError` if nothing can be recorded; one that is away is asked again for `wait_s` seconds."""

@@ -28,7 +28,7 @@ def registry() -> Registry:
     if database is not None and not database.exists():
         from bife_core.registry.local import LocalRegistry
 
-        return LocalRegistry(project_home().store)
+        return LocalRegistry(project_home())
     if database is not None and "mlflow" not in sys.modules:
         from bife_tasks.registry.mirrored import MirroredRegistry
 

@@ -156,5 +156,5 @@ def test_nothing_slow_is_imported_that_is_not_needed(instance, knapsacks, tmp_pa
     assert imported("--rule", "pseudocost_product", home=tmp_path / "none") == {"pydantic"}
     likeness = likeness_of([each.path for each in knapsacks]).model_dump_json()
     champion_in(LocalRegistry(Store(tmp_path)), "bife-knapsacks", 0, likeness=likeness)
-    assert imported(home=tmp_path) == {"pydantic", "sqlalchemy"}
-    assert imported("--rule", "models:/bife-knapsacks@champion", home=tmp_path) == {"pydantic", "sqlalchemy"}
+    assert imported(home=tmp_path) == {"pydantic"}
+    assert imported("--rule", "models:/bife-knapsacks@champion", home=tmp_path) == {"pydantic"}

@@ -15,7 +15,8 @@ from sqlalchemy import create_engine, inspect, select, text
 from bife_core.base.errors import StoreError
 from bife_core.base.places import sqlite_url
 from bife_core.store import ClaimLostError, ClaimTimeoutError, Store
-from bife_core.store.database import SCHEMA, _tables, claims
+from bife_core.store.database import _tables, claims
+from bife_core.store.schema import SCHEMA
 from tests.support.databases import new_database
 
 
