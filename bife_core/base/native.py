@@ -11,13 +11,18 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
-import llvmlite
-from llvmlite import binding
-
 from bife_core.base.files import write_whole
 from bife_core.base.places import compiled_code, usable
 
 _lock: Final = threading.RLock()
+
+
+@cache
+def llvm() -> Any:
+    """Return LLVM's Python interface, which takes as long to load as a small solve."""
+    from llvmlite import binding
+
+    return binding
 
 
 class ObjectCode:
@@ -27,16 +32,16 @@ class ObjectCode:
         self.code, self.calls = code, tuple(calls)
 
     @classmethod
-    def of(cls, llvm: str, names: Collection[str]) -> ObjectCode:
+    def of(cls, text: str, names: Collection[str]) -> ObjectCode:
         """Compile LLVM's text for this processor; of its functions those of some `names` can be called."""
         with _lock:
-            module = binding.parse_assembly(llvm)
+            module = llvm().parse_assembly(text)
             module.verify()
             for function in module.functions:
                 if not function.is_declaration and function.name not in names:
                     function.linkage = "internal"  # so that what is called by no other is left out
-            options = binding.create_pipeline_tuning_options(speed_level=3)
-            passes = binding.create_pass_builder(_machine(), options)
+            options = llvm().create_pipeline_tuning_options(speed_level=3)
+            passes = llvm().create_pass_builder(_machine(), options)
             passes.getModulePassManager().run(module, passes)
             calls = sorted(
                 function.name
@@ -69,53 +74,61 @@ class ObjectCode:
         with _lock:
             for name in self.calls:
                 if (address := address_of(name)) is not None:
-                    binding.add_symbol(name, address)
+                    llvm().add_symbol(name, address)
             engine = _engine()
-            engine.add_object_file(binding.ObjectFileRef.from_data(self.code))
+            engine.add_object_file(llvm().ObjectFileRef.from_data(self.code))
             engine.finalize_object()
         return engine.get_function_address
 
 
-def kept(name: str, build: Callable[[], ObjectCode]) -> ObjectCode:
+def kept(name: str, build: Callable[[], ObjectCode], keep: bool = True) -> ObjectCode:
     """Return the code of a `name`, which says all that it depends on but the processor; `build` it where there is none.
 
-    It is kept below the user's cache directory, or in the folder that is `usable` in its place. On a full disk it is
-    built in every process.
+    What is to be kept is below the user's cache directory, or in the folder that is `usable` in its place. On a full
+    disk it is built in every process.
     """
     place = compiled_code() / f"{name}-{_processor()}.o"
-    if (code := ObjectCode.read(place)) is None:
-        writable = usable(place.parent) / place.name
-        if (code := ObjectCode.read(writable)) is None:
-            code = build()
+    if (code := ObjectCode.read(place)) is None and keep:
+        place = usable(place.parent) / place.name
+        code = ObjectCode.read(place)
+    if code is None:
+        code = build()
+        if keep:
             with suppress(OSError):
-                code.write(writable)
+                code.write(place)
     return code
 
 
 @cache
 def _machine() -> Any:
-    binding.initialize_native_target()
-    binding.initialize_native_asmprinter()
-    return binding.Target.from_default_triple().create_target_machine(
-        cpu=binding.get_host_cpu_name(),
-        features=binding.get_host_cpu_features().flatten(),
-        opt=3,
-        jit=True,
+    llvm().initialize_native_target()
+    llvm().initialize_native_asmprinter()
+    return (
+        llvm()
+        .Target.from_default_triple()
+        .create_target_machine(
+            cpu=llvm().get_host_cpu_name(),
+            features=llvm().get_host_cpu_features().flatten(),
+            opt=3,
+            jit=True,
+        )
     )
 
 
 @cache
 def _processor() -> str:
     """Return a hash of what machine code depends on besides its source."""
+    from llvmlite import __version__
+
     facts = (
-        llvmlite.__version__,
-        binding.get_process_triple(),
-        binding.get_host_cpu_name(),
-        binding.get_host_cpu_features().flatten(),
+        __version__,
+        llvm().get_process_triple(),
+        llvm().get_host_cpu_name(),
+        llvm().get_host_cpu_features().flatten(),
     )
     return hashlib.sha256(" ".join(facts).encode()).hexdigest()[:16]
 
 
 @cache
 def _engine() -> Any:
-    return binding.create_mcjit_compiler(binding.parse_assembly(""), _machine())
+    return llvm().create_mcjit_compiler(llvm().parse_assembly(""), _machine())

@@ -12,7 +12,6 @@ from typing import Final
 from urllib.parse import quote, unquote
 
 import platformdirs
-from dotenv import dotenv_values
 
 from bife_core.base.errors import ConfigError
 
@@ -68,7 +67,10 @@ def read_settings_files() -> None:
     named = os.environ.get("BIFE_ENV_FILE")
     first = [Path(named).expanduser()] if named else []
     for file in (*first, Path.cwd() / SETTINGS_FILE, home() / SETTINGS_FILE):
-        adopt(dotenv_values(file, interpolate=False))
+        if file.exists():
+            from dotenv import dotenv_values
+
+            adopt(dotenv_values(file, interpolate=False))
 
 
 def adopt(values: Mapping[str, str | None]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import io
+import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -11,6 +12,7 @@ from typing import Annotated, Final
 
 import typer
 
+from bife_core.base import VERSION
 from bife_core.cli.options import Command
 from bife_core.cli.outcome import EXIT_CODES, ReportingGroup
 
@@ -63,9 +65,7 @@ def program(words: Sequence[str] = ()) -> typer.Typer:
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        from importlib.metadata import version
-
-        typer.echo(f"bife {version('bife-branching')}")
+        typer.echo(f"bife {VERSION}")
         raise typer.Exit
 
 
@@ -88,4 +88,7 @@ def main() -> None:
             stream.reconfigure(errors="backslashreplace")
     # What is imported stays; at Python's own pace the collector looks through it again and again meanwhile.
     gc.set_threshold(100_000, 20, 20)
+    os.environ.setdefault(
+        "OPENBLAS_NUM_THREADS", "1"
+    )  # NumPy starts one a core, as long as it takes to import
     program(sys.argv[1:])(prog_name="bife")

@@ -11,8 +11,6 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-import psutil
-
 from bife_core.cli.backend import backend
 from bife_core.cli.consoles import standard_output
 from bife_core.cli.outcome import complain
@@ -100,6 +98,8 @@ def ending_at_once(before: Callable[[], None], report: Callable[[], object]) -> 
 
 def _leave(number: int) -> None:
     """End this process and all its descendants as if killed by a signal."""
+    import psutil
+
     for process in psutil.Process().children(recursive=True):
         with suppress(psutil.NoSuchProcess):
             process.kill()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import gc
-import importlib
 import os
 import re
 import signal
@@ -20,8 +19,6 @@ from bife_core.base.places import home, read_settings_files
 _READ: Final = re.compile(r'\s*r(?:e|ea|ead)?\s+(?:"([^"]+)"|(\S+))')
 """SCIP's command that reads an instance, which may be shortened."""
 
-_THREADS: Final = "OPENBLAS_NUM_THREADS"
-
 
 def main() -> None:
     """Run SCIP's command line in this process, and exit as SCIP does."""
@@ -32,11 +29,9 @@ def main() -> None:
         rule, words = words[1], words[2:]
     warnings.showwarning = lambda message, *_where, **_how: print(f"bife-scip: {message}", file=sys.stderr)
     gc.set_threshold(100_000, 20, 20)  # what is imported stays
-    if alone := _THREADS not in os.environ:
-        os.environ[_THREADS] = "1"  # NumPy starts one a core, which takes as long as to import it
-    importlib.import_module("numpy")
-    if alone:
-        del os.environ[_THREADS]
+    os.environ.setdefault(
+        "OPENBLAS_NUM_THREADS", "1"
+    )  # NumPy starts one a core, as long as it takes to import
     from pyscipopt import Model
 
     from bife_core.solver.scip.libscip import library, scip_address

@@ -7,7 +7,6 @@ import importlib.resources
 import re
 from collections.abc import Iterable, Iterator
 from functools import cache
-from importlib.metadata import version
 from pathlib import Path
 from typing import Final
 
@@ -20,6 +19,8 @@ _OWN_IMPORT: Final = re.compile(rb"^ *(?:from|import) bife_core\b[^(\n]*(?:\([^)
 @cache
 def code_digest() -> str:
     """Return a hash of the source of all code that solves run, and of its compiler's version."""
+    from importlib.metadata import version
+
     return digest_of_code([*sources(COMPILED), version("numba").encode()])
 
 

@@ -7,7 +7,6 @@ another source or platform numba compiles the unit, which takes ten times as lon
 from __future__ import annotations
 
 import ctypes
-import logging
 import lzma
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,9 +14,7 @@ from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any, Final
 
-from llvmlite import binding
-
-from bife_core.base.native import ObjectCode, kept
+from bife_core.base.native import ObjectCode, kept, llvm
 from bife_core.solver.code_digest import COMPILED, digest_of_code, sources
 
 _FOLDER: Final = Path(__file__).with_name("llvm")
@@ -71,9 +68,11 @@ class Unit:
 
     @property
     def _key(self) -> str:
-        return f"{self.digest} {binding.get_process_triple()}"
+        return f"{self.digest} {llvm().get_process_triple()}"
 
     def _built(self) -> ObjectCode:
+        import logging
+
         log = logging.getLogger(__name__)
         try:
             text = lzma.decompress(self.file.read_bytes()).decode()

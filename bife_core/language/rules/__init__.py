@@ -1,13 +1,5 @@
-"""Branching rules: source text in, a compiled rule or a rejection out."""
+"""Branching rules: source text in, a compiled rule or a rejection out; the names are in `__init__.pyi`."""
 
-from bife_core.language.rules.compiling import (
-    check_source as check_source,
-    compile_rule as compile_rule,
-    rule_sha as rule_sha,
-)
-from bife_core.language.rules.complexity import complexity as complexity
-from bife_core.language.rules.reference_rules import (
-    BENCHMARK_RULES as BENCHMARK_RULES,
-    REFERENCE_RULES as REFERENCE_RULES,
-)
-from bife_core.language.rules.types import CompiledRule as CompiledRule, Rejection as Rejection
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

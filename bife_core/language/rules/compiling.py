@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copyreg
+import hashlib
 import inspect
 import re
 import textwrap
@@ -14,7 +15,7 @@ import numpy as np
 
 from bife_core.base.arguments import checked
 from bife_core.base.errors import RuleError
-from bife_core.base.native import ObjectCode
+from bife_core.base.native import ObjectCode, kept
 from bife_core.language.components import BRANCHING, Component
 from bife_core.language.rules.llvm import rule_in_llvm
 from bife_core.language.rules.lowering import lower
@@ -39,7 +40,11 @@ def check_source(source: str | bytes, component: Component = BRANCHING) -> Progr
 
 @checked
 def compile_rule(
-    source: str | bytes | Callable[..., Any], *, name: str | None = None, component: Component = BRANCHING
+    source: str | bytes | Callable[..., Any],
+    *,
+    name: str | None = None,
+    component: Component = BRANCHING,
+    keep: bool = False,
 ) -> CompiledRule | Rejection:
     """Check a rule and compile it to machine code; no code of the rule runs.
 
@@ -51,6 +56,8 @@ def compile_rule(
         Name of the rule; None derives one from its hash.
     component : Component
         What the rule decides.
+    keep : bool
+        Whether its machine code stays on disk, so that later processes load it.
 
     Examples
     --------
@@ -76,7 +83,7 @@ def compile_rule(
     if isinstance(program, Rejection):
         return program
     try:
-        address = _machine_code(program)
+        address = _machine_code(program, keep)
     except (
         RecursionError,
         MemoryError,
@@ -90,18 +97,21 @@ def compile_rule(
     return CompiledRule(name, text, program.sha, program.features, address, component)
 
 
-def _machine_code(program: Program) -> int:
+def _machine_code(program: Program, keep: bool) -> int:
     """Return the address of a loop that scores every candidate: it touches no Python object and no lock."""
     with _lock:
         if program.sha not in _addresses:
             name = f"bife_score_{program.sha}"
-            _addresses[program.sha] = int(ObjectCode.of(rule_in_llvm(program, name), [name]).load()(name))
+            text = rule_in_llvm(program, name)
+            digest = hashlib.sha256(text.encode()).hexdigest()
+            code = kept(f"rule-{digest}", lambda: ObjectCode.of(text, [name]), keep)
+            _addresses[program.sha] = int(code.load()(name))
         return _addresses[program.sha]
 
 
-def recompiled(source: str, name: str, component: Component = BRANCHING) -> CompiledRule:
+def recompiled(source: str, name: str, component: Component = BRANCHING, keep: bool = False) -> CompiledRule:
     """Return the rule of a source, or raise `RuleError`."""
-    rule = compile_rule(source, name=name, component=component)
+    rule = compile_rule(source, name=name, component=component, keep=keep)
     if isinstance(rule, Rejection):
         raise RuleError(rule.reason)
     return rule

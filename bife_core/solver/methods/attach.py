@@ -136,7 +136,9 @@ def solve(
     >>> result.status, result.nodes  # doctest: +SKIP
     ('optimal', 87)
     """
-    settings = SolveSettings.checked(dict(settings or SolveSettings()) | overrides)
+    settings = settings or SolveSettings.model_construct()  # pydantic's validators take 30 ms to load
+    if overrides:
+        settings = SolveSettings.checked(dict(settings) | overrides)
     path, loaded = Path(path), load_method(method)
     model = read_model(path)
     if solution is not None:  # not only after a long solve
@@ -182,7 +184,7 @@ def solve_model(
     primal = None if best is None else float(model.getPrimalbound())
     bounds = model.getDualbound(), model.getDualboundRoot()
     dual, root = (None if model.isInfinity(abs(bound)) else float(bound) for bound in bounds)
-    return SolveResult(
+    return SolveResult.model_construct(
         instance=name,
         method=label,
         rule_sha=None if stats is None or method is None else method.identity,
@@ -224,7 +226,7 @@ def _with_starts(method: Method | None, model: pyscipopt.Model) -> Started:
     """Give a model the starts, which may take a share of its time limit, and the inequalities of a method, if any."""
     start, kind = start_of(method), inequalities_of(method)
     limit_s = SHARE * float(model.getParam("limits/time"))
-    started = Started() if start is None else give_starts(model, start, limit_s)
+    started = Started.model_construct() if start is None else give_starts(model, start, limit_s)
     if kind is None:
         return started
     from bife_core.solver.inequalities.giving import give_inequalities
@@ -239,7 +241,7 @@ def _with_starts(method: Method | None, model: pyscipopt.Model) -> Started:
     return started.model_copy(update=parts)
 
 
-def _parts(model: pyscipopt.Model, clock: RootClock, callback_s: float) -> dict[str, float | None]:
+def _parts(model: pyscipopt.Model, clock: RootClock, callback_s: float) -> dict[str, Any]:
     """Return what the parts of a solve took, by the fields of `SolveResult`."""
 
     def seconds(*counters: str) -> float:

@@ -63,7 +63,7 @@ class Configuration(Method):
     name: str = "configuration"
     params: dict[str, Parameter] = Field(default_factory=dict)
     on_demand: RowClasses = ()
-    branching: AnyMethod = ScipMethod(name=RPB)
+    branching: AnyMethod = ScipMethod.model_construct(name=RPB)
     start: AnyStart | None = None
     inequalities: Kind | None = None
 

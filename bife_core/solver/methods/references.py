@@ -23,7 +23,8 @@ from bife_core.base.files import can_be_path
 from bife_core.base.plugins import Plugins
 from bife_core.base.values import describe
 from bife_core.language.components import BRANCHING, COMPONENTS, Component, component_of
-from bife_core.language.rules import REFERENCE_RULES, CompiledRule, Rejection, compile_rule
+from bife_core.language.rules import CompiledRule, Rejection, compile_rule
+from bife_core.language.rules.compiling import recompiled
 from bife_core.solver.methods.base import BUILTIN_METHODS, METHODS, RPB, AnyMethod, Method, ScipMethod
 from bife_core.solver.methods.configuration import FILE_NAME, Configuration
 from bife_core.solver.methods.scorer import BaseScorer, ComponentRule, RuleMethod, Scorer, Written
@@ -66,6 +67,9 @@ _SETTINGS: Final = re.compile(r"(?:\s|#.*\n)*(?:emphasis[ \t]*:|\w+/[\w/-]+[ \t]
 
 _OF_A_SOLVE: Final = ("limits/", "timing/", f"branching/{RPB}/priority")
 """Beginnings of parameters that are compared only if they were recorded with a rule."""
+
+_FILES: Final = (".py", ".set", ".json")
+"""Ends of names that are those of files."""
 
 _LARGEST: Final = 2**28  # largest file of a method, in bytes; networks have millions of weights
 
@@ -117,8 +121,9 @@ def load_method(reference: AnyReference) -> Method:
             "compile it with bife_core.compile_rule(text)."
         )
     if reference in BUILTIN_METHODS:
-        return ScipMethod(name=str(reference))
-    if reference in METHODS.foreign:
+        return ScipMethod.model_construct(name=str(reference))
+    path = Path(reference)
+    if path.suffix not in _FILES and reference in METHODS.foreign:
         return _valid({"kind": reference, "name": reference}, f"{reference} needs more than its name")
     plain, comma, budget = str(reference).rpartition(BUDGET)
     if comma and isinstance(reference, str):
@@ -127,7 +132,9 @@ def load_method(reference: AnyReference) -> Method:
     try:
         branching = method.branching if isinstance(method, Configuration) else method
         if isinstance(branching, Written):
-            branching.compiled  # noqa: B018 - compiled once to know that it can be
+            recompiled(
+                branching.source, branching.name, branching.component, keep=True
+            )  # to know that it can be
     except RuleError as error:
         hint = ""
         others = [f"{other.function} ({name})" for name, other in COMPONENTS.items() if other != BRANCHING]
@@ -222,14 +229,18 @@ def _text_and_name(reference: str | Path) -> tuple[str, str]:
         raise RuleError(f"There is no rule {reprlib.repr(str(reference))}: no file can be called so.")
     if isinstance(reference, Path):
         return _read(reference), reference.stem
-    if reference in REFERENCE_RULES:
-        return REFERENCE_RULES[reference].source, reference
     if reference.startswith(("models:", "runs:")):
         return stored_text(reference), reference
     if "://" in reference:
         raise RuleError(f"{reference} is a web address; download the file and give its path.")
     path = Path(reference)
-    if path.suffix in (".py", ".set") or len(path.parts) > 1 or (reference and os.path.lexists(path)):
+    if path.suffix in _FILES or len(path.parts) > 1:
+        return _read(path), path.stem
+    from bife_core.language.rules import REFERENCE_RULES  # they take longer to read than a rule
+
+    if reference in REFERENCE_RULES:
+        return REFERENCE_RULES[reference].source, reference
+    if reference and os.path.lexists(path):
         return _read(path), path.stem
     names = [*REFERENCE_RULES, *BUILTIN_METHODS, *METHODS.foreign]
     near = difflib.get_close_matches(reference, names, n=3)
@@ -258,7 +269,8 @@ def rule_of(source: str, component: Component, name: str = "rule") -> Method:
     if component.method:
         made: Method = resolve_name(component.method)(source, name)
         return made
-    return (RuleMethod if component == BRANCHING else ComponentRule)(name=name, source=source)
+    kind = RuleMethod if component == BRANCHING else ComponentRule
+    return kind.model_construct(name=name, source=source)
 
 
 def method_of(text: str, name: str = "rule") -> Method:

@@ -195,7 +195,7 @@ class ComponentRule(Written):
     """A rule of another component than branching: that whose function the source defines."""
 
     kind: Literal["component_rule"] = "component_rule"
-    branching: AnyMethod = Field(ScipMethod(name=RPB), description="What branches beside it.")
+    branching: AnyMethod = Field(ScipMethod.model_construct(name=RPB), description="What branches beside it.")
 
     @property
     def plain(self) -> bool:

@@ -56,7 +56,7 @@ FALLBACKS: Final = ("undecided", "rule_errors", "overtime", "featureless")
 
 def as_guard(guard: bool | Guard | None) -> Guard | None:
     """Return the guard of an argument: True means the defaults, False none."""
-    return Guard() if guard is True else guard or None
+    return Guard.model_construct() if guard is True else guard or None
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from functools import cache
 from pathlib import Path
 from typing import Final, NoReturn
@@ -13,6 +12,8 @@ TABLE: Final = Path(__file__).with_name("differences.toml")
 @cache
 def differences() -> dict[str, dict[str, dict[str, str]]]:
     """Return the cases of the table by format and name."""
+    import tomllib
+
     return tomllib.loads(TABLE.read_text(encoding="utf-8"))
 
 

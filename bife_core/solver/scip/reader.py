@@ -9,6 +9,7 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from pkgutil import resolve_name
 from tempfile import NamedTemporaryFile
 from typing import Final, Literal, get_args
 
@@ -18,31 +19,34 @@ from bife_core.base.errors import InstanceError
 from bife_core.solver.scip import texts
 from bife_core.solver.scip.differences import MisreadError, note
 from bife_core.solver.scip.libscip import scip_errors
-from bife_core.solver.scip.text_fzn import check_fzn
-from bife_core.solver.scip.text_lp import check_lp
-from bife_core.solver.scip.text_mps import check_mps, free_rows
 
 ModelFormat = Literal["mps", "lp", "cip", "opb", "wbo", "nl", "cnf", "fzn", "osil", "pip", "rlp"]
 
 _GZIP_MAGIC: Final = b"\x1f\x8b"
 _CHECKS: Final = {
-    **{"mps": check_mps, "lp": check_lp, "rlp": check_lp, "pip": check_lp, "fzn": check_fzn},
-    **{"cip": texts.check_cip, "opb": texts.check_opb, "wbo": texts.check_opb},
-    **{"cnf": texts.check_cnf, "osil": texts.check_osil, "nl": texts.check_nl},
+    **{"mps": "text_mps:check_mps", **dict.fromkeys(("lp", "rlp", "pip"), "text_lp:check_lp")},
+    **{
+        "fzn": "text_fzn:check_fzn",
+        "cip": "texts:check_cip",
+        **dict.fromkeys(("opb", "wbo"), "texts:check_opb"),
+    },
+    **{name: f"texts:check_{name}" for name in ("cnf", "osil", "nl")},
 }
+"""Module and function that check each format, loaded where they are needed."""
 CONVERTED: Final = {  # what this SCIP does not read, by the end of a file's name
     ".zpl": "`zimpl -t mps MODEL.zpl` writes it as .mps",
     ".gms": "GAMS writes it as .mps by its solver CONVERT with the option FixedMPS",
     ".mof.json": 'JuMP writes it as .mps by `write_to_file(read_from_file("MODEL.mof.json"), "MODEL.mps")`',
     **dict.fromkeys((".mod", ".dat"), "AMPL writes it as .nl by `model A.mod; data A.dat; write gNAME;`"),
 }
-_CHECKED: Final[dict[tuple[int, int, int, int, str], list[str]]] = {}
-"""Notes on the files that were checked, so that a large one is checked once."""
+_CHECKED: Final[dict[tuple[int, int, int, int, str], set[str]]] = {}
+"""Cases of `note` in the files that were checked, so that a large one is checked once."""
 
-_WARNING: Final = re.compile(r"(?m)^(?:Warning line (\d+)|WARNING): (.*)$")
-_COUNT: Final = re.compile(rb"\*\s*SCIP STATISTICS\s(?:\*.*\s)*?\*\s*Constraints\s*:\s*(\d+)")
+# Patterns stay texts until they are used: compiling them all takes longer than to read a model.
+_WARNING: Final = r"(?m)^(?:Warning line (\d+)|WARNING): (.*)$"
+_COUNT: Final = rb"\*\s*SCIP STATISTICS\s(?:\*.*\s)*?\*\s*Constraints\s*:\s*(\d+)"
 """The number of constraints that SCIP says it wrote."""
-_HARMLESS: Final = re.compile(
+_HARMLESS: Final = (
     "if feasible, bounds will be adjusted|not integral|assuming that the vector name|has no entries"
     "|a name for value .* might be missing|a name for a column is missing|Relaxing already defined"
     '|for objective function "N" ignored|empty clause detected|assume a continuous'
@@ -87,7 +91,7 @@ def read_model(path: Path, notes: list[str] | None = None) -> Model:
     file = (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, format_)
     if checks := file not in _CHECKED:
         with _refusals(path):
-            text, text_notes = _check_text(path, format_)
+            text, cases = _check_text(path, format_)
     model = Model()
     model.hideOutput()
     with NamedTemporaryFile("r", suffix=".log", errors="replace") as log:
@@ -103,9 +107,9 @@ def read_model(path: Path, notes: list[str] | None = None) -> Model:
                 _check_model(
                     format_, model, "\n".join([*map("WARNING: {}".format, errors), log.read()]), text
                 )
-            _CHECKED[file] = text_notes
+            _CHECKED[file] = cases
     if notes is not None:
-        notes += _CHECKED[file]
+        notes += sorted(map(note, _CHECKED[file]))
     return model
 
 
@@ -118,7 +122,7 @@ def _refusals(path: Path) -> Iterator[None]:
         raise InstanceError(f"{path.name}{where} {error}.") from error
 
 
-def _check_text(path: Path, format_: ModelFormat) -> tuple[bytes, list[str]]:
+def _check_text(path: Path, format_: ModelFormat) -> tuple[bytes, set[str]]:
     try:
         text = path.read_bytes()
         if format_ == "nl" and not text.startswith(b"g"):
@@ -133,17 +137,20 @@ def _check_text(path: Path, format_: ModelFormat) -> tuple[bytes, list[str]]:
     if not text.strip():
         raise MisreadError("any.empty")
     texts.check_whole(text)
-    return text, sorted(map(note, _CHECKS[format_](text)))
+    check = resolve_name(f"bife_core.solver.scip.{_CHECKS[format_]}")
+    return text, check(text)
 
 
 def _check_model(format_: ModelFormat, model: Model, log: str, text: bytes) -> None:
     """Refuse a model that lacks something which SCIP's reader or writer left out, or that has bounds without values."""
-    for line, warning in _WARNING.findall(log):
+    for line, warning in re.findall(_WARNING, log):
+        from bife_core.solver.scip.text_mps import free_rows
+
         left_out = re.search(r' for row "(.*)" ignored$', warning)
-        if _HARMLESS.search(warning) or (left_out and left_out[1].encode() in free_rows(text)):
+        if re.search(_HARMLESS, warning) or (left_out and left_out[1].encode() in free_rows(text)):
             continue
         raise MisreadError("any.warning", warning.strip(" ."), line=int(line or 0))
-    if count := _COUNT.search(text):
+    if count := re.search(_COUNT, text):
         rows = {row.name for row in model.getConss()}  # SCIP writes one with AND as two, the second as `_op`
         missing = int(count[1]) - model.getNConss() + sum(f"{row}_op" in rows for row in rows)
         if missing > 0:
@@ -151,7 +158,7 @@ def _check_model(format_: ModelFormat, model: Model, log: str, text: bytes) -> N
     variables = model.getVars()
     if not variables:
         raise MisreadError("any.no_variables")
-    polynomials = variables if format_ == "pip" and not texts.BY_PROGRAM.match(text) else ()
+    polynomials = variables if format_ == "pip" and not re.match(texts.BY_PROGRAM, text) else ()
     if odd := next((each.name for each in polynomials if re.search("[(),/:]", each.name)), None):
         raise MisreadError("lp.functions", odd)
     if model.getNConss() == 0 and not any(variable.getObj() for variable in variables):

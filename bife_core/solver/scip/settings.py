@@ -124,8 +124,10 @@ class SolverConfig(Value):
     @property
     def label(self) -> str:
         """A short unique name: `default`, `paper`, or `name` with a part of the digest."""
-        plain = next((name for name, digest in _PLAIN.items() if digest == self.digest), None)
-        return plain or f"{re.sub(r'[^A-Za-z0-9]+', '_', self.name.removesuffix('.set'))}_{self.digest[:6]}"
+        return (
+            _plain().get(self.digest)
+            or f"{re.sub(r'[^A-Za-z0-9]+', '_', self.name.removesuffix('.set'))}_{self.digest[:6]}"
+        )
 
     @property
     def known_as(self) -> str:
@@ -170,7 +172,11 @@ class SolverConfig(Value):
         return f"a gap of {100 * self.gap:.4g} %" if self.gap else "a proof"
 
 
-_PLAIN: Final = {name: SolverConfig(name=name).digest for name in ("default", "paper")}
+@lru_cache(maxsize=1)
+def _plain() -> dict[str, str]:
+    """Return the names of settings that need no file, by their digests."""
+    return {SolverConfig.model_construct(name=name).digest: name for name in ("default", "paper")}
+
 
 Seed: TypeAlias = Annotated[int, Field(ge=0, le=2**31 - 1)]
 

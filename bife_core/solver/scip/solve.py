@@ -9,12 +9,12 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any, Final, Self, TypeAlias
 
 import pyscipopt
 from pydantic import ConfigDict, Field, field_validator
 
+from bife_core.base import VERSION
 from bife_core.base.errors import SolverError
 from bife_core.base.values import Value
 from bife_core.solver.scip.branching import FALLBACKS, Guard, as_guard
@@ -70,7 +70,9 @@ class SolveSettings(Value):
     node_limit: int | None = Field(None, ge=1, description="Branch-and-bound nodes; None is no limit.")
     objective_limit: float | None = Field(None, description="Worse solutions do not count; None is no limit.")
     seed: Seed = Field(0, description="Seed of SCIP's randomisation.")
-    solver: SolverConfig = Field(SolverConfig(), description="'default', 'paper', or a .set file of SCIP.")
+    solver: SolverConfig = Field(
+        SolverConfig.model_construct(), description="'default', 'paper', or a .set file of SCIP."
+    )
     guard: Guard | None = Field(None, description="When RPB takes over from a rule; None is never.")
     params: dict[str, Parameter] = Field(default_factory=dict, description="SCIP parameters, applied last.")
 
@@ -285,12 +287,8 @@ def refuted(results: Sequence[SolveResult | None], trusted: Sequence[bool]) -> l
 
 def versions() -> dict[str, str]:
     """Return the versions a result depends on."""
-    try:
-        bife = version("bife-branching")
-    except PackageNotFoundError:  # used from a source tree that is not installed
-        bife = "source"
     return {
-        "bife": bife,
+        "bife": VERSION,
         "scip": scip_version(),
         "pyscipopt": pyscipopt.__version__,
         "python": platform.python_version(),

@@ -47,7 +47,7 @@ _BRACKETED: Final = re.compile(rf"(?<![^\s\-+:<>=\[\]*^]){_NAME}\[\S*".encode())
 
 def check_lp(text: bytes) -> set[str]:
     """Return cases that other solvers read otherwise; raise `MisreadError` for what SCIP does, or without an end."""
-    by_program, notes = BY_PROGRAM.match(text), set[str]()
+    by_program, notes = re.match(BY_PROGRAM, text), set[str]()
     text = re.sub(rb"\\[^\n]*", b"", text)
     check_words(text)
     if character := _TYPESET.search(text):

@@ -79,7 +79,7 @@ class _Sections:
         self.text, self.fixed = text, True
         self.section, self.position = b"", 0
         self.columns, self.integer = dict[bytes, bool](), False
-        self.free, self.by_program, self.notes = free_rows(text), BY_PROGRAM.match(text), set[str]()
+        self.free, self.by_program, self.notes = free_rows(text), re.match(BY_PROGRAM, text), set[str]()
 
     def check(self, section: bytes, begin: int, end: int) -> None:
         """Check a section's lines."""

@@ -13,8 +13,17 @@ SOLVE = """
 import sys
 sys.modules["numba"] = None
 import bife_core
-print(bife_core.solve({path!r}, "pseudocost_product", node_limit=5).calls)
+{before}
+print(bife_core.solve({path!r}, {rule!r}).calls, *sys.modules)
 """
+
+
+def solved(instance, rule, before=""):
+    """Solve in a process of its own, and return the calls of the rule, what it says, and what it loaded."""
+    code = SOLVE.format(path=str(instance.path), rule=rule, before=before)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    calls, *modules = done.stdout.split()
+    return int(calls), done.stderr, {*modules}
 
 
 @pytest.mark.parametrize("unit", UNITS, ids=lambda unit: unit.name)
@@ -26,11 +35,20 @@ def test_the_text_is_of_the_present_source(unit):
 @pytest.mark.skipif(sys.platform != "linux", reason="the text is of one platform")
 def test_a_first_solve_needs_no_numba(knapsacks, tmp_path, monkeypatch):
     monkeypatch.setenv("BIFE_CACHE_DIR", str(tmp_path))
-    code = SOLVE.format(path=str(knapsacks[0].path))
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert int(done.stdout) > 0
-    assert "Compiling" not in done.stderr
-    assert [path.name.split("-")[0] for path in tmp_path.rglob("*.o")] == ["features"]
+    calls, messages, _ = solved(knapsacks[0], "pseudocost_product")
+    assert calls > 0
+    assert "Compiling" not in messages
+    assert sorted(path.name.split("-")[0] for path in tmp_path.rglob("*.o")) == ["features", "rule"]
+    without_compiler = "from bife_core.base.native import ObjectCode; ObjectCode.of = None"
+    assert solved(knapsacks[0], "pseudocost_product", without_compiler)[0] == calls
+
+
+def test_a_solve_loads_only_what_it_needs(knapsacks):
+    unneeded = {"dotenv", "importlib.metadata", "llvmlite", "logging", "sqlalchemy", "tomllib", "typer"}
+    _, _, by_scip = solved(knapsacks[0], "relpscost")
+    _, _, by_rule = solved(knapsacks[0], "pseudocost_product")
+    assert unneeded & by_scip == set()
+    assert unneeded & by_rule == {"llvmlite"}
 
 
 @pytest.mark.parametrize("text", ["; of other source\n", None, "; {key} extract\nno LLVM\n"])
