@@ -74,7 +74,7 @@ from bife_core.search.generators.offline.operators import sample_rule
 from bife_core.search.generators.offline.source import write
 from bife_core.search.symbolic.fitting import Columns
 from bife_core.solver.methods.references import budgeted
-from bife_core.tuning.large_classes import large_classes
+from bife_core.tuning.large_classes import row_facts
 from bife_core.tuning.space import Space
 from bife_core.tuning.tuner import tune
 
@@ -218,7 +218,7 @@ def tuned(config: PipelineConfig, budget_s: float, home: Path) -> Method:
     paths = [instance.path for instance in design]
     with WorkerPool(config.runner.workers) as pool:
         solving = SolveContext(config.high, config.solver, pool, Store(home))
-        space = Space({"pscost": load_method("pscost")}, classes=large_classes([*map(str, paths)]))
+        space = Space({"pscost": load_method("pscost")}, facts=row_facts([*map(str, paths)]))
         result = tune(design, solving, space, budget_s)
     emit({"family": config.instances.benchmark, "tuned_scip": result.best.choices, "found": result.sentence})
     return result.configuration.model_copy(update={"name": "tuned_scip"})

@@ -20,7 +20,7 @@ import numpy as np
 from bench import benchmark_of, context_of, emit, parse
 from bife_core import Method, Store, WorkerPool, compare, load_method
 from bife_core.extend import RPB
-from bife_core.tuning.large_classes import large_classes
+from bife_core.tuning.large_classes import row_facts
 from bife_core.tuning.proposals import Proposer, Tpe, read_configurations
 from bife_core.tuning.space import Choices, Space
 from bife_core.tuning.tuner import tune
@@ -147,12 +147,12 @@ def tuned_and_judged(family: str, seed: int, options: Namespace) -> None:
     design = benchmark.instances("design", options.design)
     limits = {"cost": options.cost, "time_limit_s": options.time_limit}
     methods = {name: load_method(name) for name in options.methods}
-    classes = large_classes([str(instance.path) for instance in design])
+    facts = row_facts([str(instance.path) for instance in design])
     configurations: list[Method] = []
     for name in options.tuners:
         tuner, _, how = name.partition("/")
         branch = {key: each for key, each in methods.items() if each.by_scip or how != "without"}
-        space = Space(branch, classes=classes)
+        space = Space(branch, facts=facts)
         answer = Path(options.answers.replace("{family}", family)).read_text() if how == "model" else ""
         proposals = read_configurations(answer, space)
         proposer: Proposer = TUNERS[tuner](space, seed)

@@ -86,19 +86,32 @@ def _stem(name: str) -> str:
 def _rows(model: Model) -> Iterator[tuple[str, str, _Linear | None]]:
     """Yield name, type and linear form of constraints, evenly spread; others than linear ones have no form."""
     kinds = {variable.name: _kind(variable) for variable in model.getVars()}
-    constraints, infinity = model.getConss(), model.infinity()
+    constraints = model.getConss()
     for constraint in constraints[:: math.ceil(len(constraints) / _ROWS) or 1]:
-        if (handler := constraint.getConshdlrName()) != "linear":
-            yield constraint.name, f"of SCIP's type {handler}", None
+        if (linear := _linear(model, constraint)) is None:
+            yield constraint.name, f"of SCIP's type {constraint.getConshdlrName()}", None
             continue
-        row = {name: value for name, value in model.getValsLinear(constraint).items() if value != 0.0}
-        low, high = model.getLhs(constraint), model.getRhs(constraint)
-        sides = (None if low <= -infinity else low, None if high >= infinity else high)
-        yield constraint.name, row_type([kinds[name] for name in row], [*row.values()], *sides), (row, *sides)
+        row, *sides = linear
+        yield constraint.name, row_type([kinds[name] for name in row], [*row.values()], *sides), linear
+
+
+def _linear(model: Model, constraint: Any) -> _Linear | None:
+    """Return the coefficients of a linear row and its sides, None where there is none."""
+    if constraint.getConshdlrName() != "linear":
+        return None
+    row = {name: value for name, value in model.getValsLinear(constraint).items() if value != 0.0}
+    low, high, infinity = model.getLhs(constraint), model.getRhs(constraint), model.infinity()
+    return row, None if low <= -infinity else low, None if high >= infinity else high
+
+
+def row_text(model: Model, constraint: Any) -> str:
+    """Return a row as text with its name, the middle of a long one left out; of one that is not linear its type."""
+    if (linear := _linear(model, constraint)) is None:
+        return f"{constraint.name}, of SCIP's type {constraint.getConshdlrName()}"
+    return f"{constraint.name}: {_in_words(*linear)}"
 
 
 def _in_words(row: dict[str, float], low: float | None, high: float | None) -> str:
-    """Return a row as text, the middle of a long one left out."""
     terms = []
     for name, value in row.items():
         factor = "" if abs(value) == 1 else f"{abs(value):.6g} "
@@ -106,10 +119,12 @@ def _in_words(row: dict[str, float], low: float | None, high: float | None) -> s
     if len(terms) > _TERMS:
         terms[_TERMS // 2 : -_TERMS // 2] = [f"... ({len(terms)} terms)"]
     text = " ".join(terms).removeprefix("+ ")
-    if low == high:
+    if low is not None and low == high:
         return f"{text} = {low:.6g}"
     before, after = "" if low is None else f"{low:.6g} <= ", "" if high is None else f" <= {high:.6g}"
-    return f"{text} >= {low:.6g}" if low is not None and high is None else f"{before}{text}{after}"
+    if low is not None and high is None:
+        before, after = "", f" >= {low:.6g}"
+    return f"{before}{text}{after}"
 
 
 def _described(shapes: Sequence[dict[str, float]], what: str, prefix: str) -> str:

@@ -28,7 +28,7 @@ class Component:
     ``module:function``, takes a source and a name and returns what the solver is given. Its `low` takes a source,
     instances (none: it is only to be checked), RPB's `Reference`, a `SolveContext` and the section `low` of the
     configuration, and returns the `LowScore`: no decisions are recorded. A search begins with the texts `first`, and
-    prompts call what is written a `noun`.
+    prompts call what is written a `noun`. `part` is the field of a `Configuration` that it takes.
     """
 
     name: str
@@ -44,6 +44,7 @@ class Component:
     low: str = field(default="", compare=False)
     first: tuple[str, ...] = field(default=(), compare=False, repr=False)
     noun: str = field(default="rule", compare=False)
+    part: str = field(default="branching", compare=False)
     version: str = field(default="1", compare=False)
 
     def __post_init__(self) -> None:

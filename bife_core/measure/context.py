@@ -15,6 +15,7 @@ from bife_core.instances.base import Instance
 from bife_core.measure.config import HighFidelityConfig
 from bife_core.measure.solves import Solved, SolveJob, run_solves
 from bife_core.solver.methods.base import RPB, Method, ScipMethod
+from bife_core.solver.methods.configuration import Configuration
 from bife_core.solver.scip.cost import BY_OBJECTIVE, LEAST, TICK_S, Cost
 from bife_core.solver.scip.settings import SolverConfig
 from bife_core.solver.scip.solve import Objectives, SolveResult, SolveSettings, best_known
@@ -33,7 +34,10 @@ _POOLED_S: Final = 0.5
 
 @dataclass(frozen=True)
 class SolveContext:
-    """How and where instances are solved for F_HF; `store` keeps the solves, which end once the time is `over`."""
+    """How and where instances are solved for F_HF; `store` keeps the solves, which end once the time is `over`.
+
+    Each method is solved as a part of the `rest` of a configuration, if there is one.
+    """
 
     config: HighFidelityConfig
     solver: SolverConfig
@@ -41,6 +45,17 @@ class SolveContext:
     store: Store
     note: Note | None = None
     over: Callable[[], bool] = lambda: False
+    rest: Configuration | None = None
+
+    @property
+    def usual(self) -> Method:
+        """What methods are measured by: RPB, or the rest of a configuration alone."""
+        return self.rest or ScipMethod(name=RPB)
+
+    @property
+    def usual_name(self) -> str:
+        """What that is called in a sentence."""
+        return "RPB" if self.rest is None else self.rest.name
 
 
 def cost_of(result: SolveResult, config: HighFidelityConfig, objectives: Objectives | None = None) -> float:
@@ -80,6 +95,7 @@ def solve_each(
 ) -> list[Solved]:
     """Solve each instance under F_HF's limits, or in `limits_s` CPU seconds; raises as `run_solves`, or `RuleError`."""
     config, groups = context.config, []
+    method = method if context.rest is None else context.rest.with_part(method)
     for instance, limit_s in zip(instances, limits_s or [config.time_limit_s] * len(instances), strict=True):
         settings = SolveSettings(
             solver=context.solver, time_limit_s=limit_s, objective_limit=objective_limit, seed=config.seed
@@ -103,7 +119,7 @@ def totals(solves: Iterable[Mapping[str, Any]], *counters: str) -> list[int]:
 
 
 class Reference(Value):
-    """RPB's solves of the design instances in order, None where it fails: other methods are measured by them.
+    """The usual solves, RPB's, of the design instances in order, None where that fails: others are measured by them.
 
     With a cost by the objective `stored` are the best ones that any solve had found by then.
     """
@@ -124,10 +140,11 @@ class Reference(Value):
 
 
 def measure_reference(instances: Sequence[Instance], context: SolveContext) -> Reference:
-    """Solve the design instances with RPB; solves done before are reused. Raises what `run_solves` does."""
-    solved = solve_each(ScipMethod(name=RPB), instances, context)
+    """Solve the design instances with what is usual; solves done before are reused. Raises what `run_solves` does."""
+    solved = solve_each(context.usual, instances, context)
     failures = tuple(
-        f"{solve.job.instance.name} is set aside for the whole search, because RPB fails on it: {solve.failure}"
+        f"{solve.job.instance.name} is set aside for the whole search, because {context.usual_name} fails on it: "
+        f"{solve.failure}"
         for solve in solved
         if solve.failure is not None
     )

@@ -17,7 +17,7 @@ from bife_core.instances.base import Instance
 from bife_core.solver.code_digest import code_digest, digest_of_folder
 from bife_core.solver.machine import here
 from bife_core.solver.methods.attach import inequalities_of, solve, start_of
-from bife_core.solver.methods.base import RPB, AnyMethod, ScipMethod
+from bife_core.solver.methods.base import RPB, AnyMethod, Method, ScipMethod
 from bife_core.solver.scip.solve import INTERRUPTED, RECORDED, SolveResult, SolveSettings, versions
 from bife_core.solver.units import FEATURES
 from bife_core.store import PATIENCE_S, Store
@@ -54,11 +54,7 @@ class SolveJob(Value):
             "recorded": RECORDED,
             "code": code_digest() if self.runs_code else "",
         }
-        if start_of(self.method) is not None:
-            facts["start"] = digest_of_folder("solver/starts")
-        if inequalities_of(self.method) is not None:
-            facts["inequalities"] = digest_of_folder("solver/inequalities")
-        return digest_of(facts)
+        return digest_of(facts | code_beforehand(self.method))
 
     @property
     def runs_code(self) -> bool:
@@ -69,6 +65,12 @@ class SolveJob(Value):
     def limit_s(self) -> float:
         """Wall seconds after which the worker is killed."""
         return 2.0 * (self.settings.time_limit_s or 86_400.0) + _GRACE_S
+
+
+def code_beforehand(method: Method | None) -> dict[str, str]:
+    """Return hashes of the code that writes the start and the inequalities of a method, if it has some."""
+    parts = {"starts": start_of(method), "inequalities": inequalities_of(method)}
+    return {name: digest_of_folder(f"solver/{name}") for name, part in parts.items() if part is not None}
 
 
 @dataclass(frozen=True)

@@ -51,12 +51,14 @@ class Evidence(Origin, Ratio):
     """What is known of a rule when it is registered; each field becomes a tag of its version.
 
     `p_value` is that of the exact test, adjusted, and `time_ratio` the ratio of CPU times. `unfinished` solves ended at
-    a limit. `use` is which use of the test instances this was, 0 for one that counts for no champion. `likeness` is
-    JSON of their `bife_core.instances.formulation.Likeness`. `solver` names the settings of SCIP, and `solver_params`
-    is JSON of those that differ from SCIP's defaults. ``champion...`` compares with the champion beside it.
+    a limit, and `brought` has the factors of an ablation on design instances. `use` is which use of the test instances
+    this was, 0 for one that counts for no champion. `likeness` is JSON of their
+    `bife_core.instances.formulation.Likeness`. `solver` names the settings of SCIP, and `solver_params` is JSON of
+    those that differ from SCIP's defaults. ``champion...`` compares with the champion beside it.
     """
 
     sha: str
+    brought: str = ""
     benchmark: str
     size: str
     p_value: float
@@ -231,6 +233,8 @@ def model_card(name: str, method: Method, evidence: Evidence) -> str:
     language = _LANGUAGES.get(method.kind, "json")
     budget = getattr(method, "budget", None)
     limited = f"RPB has a budget of {budget} before the rule branches.\n\n" if budget else ""
+    if evidence.brought:
+        limited += f"What brought it, on design instances: {fits(evidence.brought, _SENTENCE)}.\n\n"
     head = f"## {_headline(evidence)}\n\n{fits(_measured(evidence), _SENTENCE)}\n\n{limited}```{language}\n"
     where = "\n".join(f"- {fits(fact, _SENTENCE)}" for fact in _where(evidence) if fact)
     text, end = storable(method.shown.rstrip()), "\n```\n"

@@ -12,6 +12,7 @@ from typing import Final, TypeAlias
 
 from bife_core.base.errors import ConfigError
 from bife_core.base.values import Value
+from bife_core.solver.methods.attach import start_of
 from bife_core.solver.methods.base import RPB, Method
 from bife_core.solver.methods.configuration import Configuration
 from bife_core.solver.scip.emphases import EMPHASES, of_emphases
@@ -52,10 +53,20 @@ _SEPARATORS: Final = {
 """What turns a separator on at the root; for others it is their frequency."""
 
 INEQUALITIES: Final = "inequalities"
-"""The row of inequalities that are written, and among classes the sign that there are rows to write them from."""
+"""The row of inequalities that are written, and its group."""
 
 START: Final = "start"
 """The row whose choices are start methods, but for the first."""
+
+FOUND: Final = "found"
+"""The choice of what a search found."""
+
+
+class RowFacts(Value):
+    """What rows of a family allow: large `classes`, each with an example in words, and whether some are knapsacks."""
+
+    classes: dict[str, str] = {}  # noqa: RUF012 - pydantic copies it
+    knapsacks: bool = False
 
 
 @dataclass(frozen=True)
@@ -79,9 +90,9 @@ class Row:
 class Space:
     """The rows that are tuned: those of some `groups`, or all, but for `fixed` rows and parameters of SCIP.
 
-    `methods` may branch, by the name of the choice, RPB always and first. Each of some `classes` of rows, with what is
-    said of it, is in the first LP or on demand.
-    Unknown names are a `ConfigError`.
+    `methods` may branch, by the name of the choice, RPB always and first; a configuration's start may start. By the
+    `facts` each large class of rows is in the first LP or on demand, and inequalities are tuned where rows are
+    knapsacks. Unknown names are a `ConfigError`.
     """
 
     def __init__(
@@ -89,26 +100,31 @@ class Space:
         methods: Mapping[str, Method],
         groups: Collection[str] = (),
         fixed: Collection[str] = (),
-        classes: Mapping[str, str] | None = None,
+        facts: RowFacts | None = None,
     ) -> None:
-        classes = dict(classes or {})
-        self.knapsacks = classes.pop(INEQUALITIES, None) is not None
-        rows = (*table(), *(Row(ROWS, name, _WHERE, (), about) for name, about in classes.items()))
+        unread, facts = facts is None, facts or RowFacts()
+        self.knapsacks = facts.knapsacks
+        rows = (*table(), *(Row(ROWS, name, _WHERE, (), about) for name, about in facts.classes.items()))
         every = dict.fromkeys((*(row.group for row in rows), ROWS))
         if unknown := [group for group in groups if group not in every]:
             raise ConfigError(f"There is no group {unknown[0]!r} to tune; choose of {', '.join(every)}.")
         names = usual_parameters().keys() | {row.name for row in rows}
         if unknown := [name for name in fixed if name not in names and not name.startswith(PREFIX)]:
             raise ConfigError(f"There is no {unknown[0]!r} to leave as it is in SCIP or the table.")
-        self.methods = {name: method for name, method in methods.items() if method.identity != RPB}
+        self.starts = {name: start for name, of in methods.items() if (start := start_of(of)) is not None}
+        self.methods = {
+            name: of for name, of in methods.items() if of.identity != RPB and name not in self.starts
+        }
         self.fixed = frozenset(fixed)
+        without = self.fixed if unread or facts.knapsacks else self.fixed | {INEQUALITIES}
+        further = {BRANCHING: (RPB, *self.methods), START: (*self.starts,)}
         self.rows = tuple(
-            replace(row, choices=(RPB, *self.methods), condition=()) if row.name == BRANCHING else row
+            replace(row, choices=(*filter(None, row.choices), *further.get(row.name, ())))
             for row in rows
-            if (not groups or row.group in groups) and row.name not in self.fixed
+            if (not groups or row.group in groups) and row.name not in without
         )
         # What is not tuned is at its first choice where a condition asks for it.
-        self._usual = {row.name: (RPB if row.name == BRANCHING else row.choices[0]) for row in rows}
+        self._usual = {row.name: row.choices[0] or RPB for row in rows}
 
     def counting(self, choices: Mapping[str, str]) -> Choices:
         """Return the choices that count and are not a row's first; a `ConfigError` says if a row has no such choice."""
@@ -132,7 +148,7 @@ class Space:
         if (branching := self.methods.get(chosen.get(BRANCHING, RPB))) is not None:
             parts["branching"] = branching
         if (name := chosen.get(START)) is not None:
-            parts["start"] = StartMethod(name=name)
+            parts["start"] = self.starts.get(name) or StartMethod(name=name)
         if (kind := chosen.get(INEQUALITIES)) is not None:
             parts["inequalities"] = kind
         return Configuration(params=params, on_demand=on_demand).model_copy(update=parts)

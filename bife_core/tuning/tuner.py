@@ -95,7 +95,7 @@ class Trial(Value):
 class Tuning(Value):
     """All trials, of which the first is SCIP default settings, and the best of them as a configuration.
 
-    `starts` is how many configurations were to be tried before others.
+    `starting` is how many configurations were to be tried before others.
     """
 
     trials: tuple[Trial, ...]
@@ -103,7 +103,7 @@ class Tuning(Value):
     cost: Cost
     configuration: Configuration
     notes: tuple[str, ...] = ()
-    starts: int = 0
+    starting: int = 0
 
     @property
     def best(self) -> Trial:
@@ -161,12 +161,12 @@ class Tuning(Value):
     @property
     def _longer(self) -> str:
         tried, usual_s = len(self.trials) - 1, self.trials[0].raced.cpu_s
-        if tried >= self.starts:
+        if tried >= self.starting:
             return ""
         each_s = self.tuned_s / tried if tried else usual_s / self.instances
-        every_s = self.starts * each_s
+        every_s = self.starting * each_s
         needed = f"{every_s + min(usual_s, every_s):.0f} CPU seconds in all, {each_s:.3g} each"
-        return f" To try all {self.starts} that come first takes about {needed}."
+        return f" To try all {self.starting} that come first takes about {needed}."
 
 
 def tune(
@@ -176,7 +176,7 @@ def tune(
     budget_s: float,
     *,
     proposals: Sequence[tuple[Choices, str]] = (),
-    starts: Sequence[Choices] = (),
+    first: Sequence[Choices] = (),
     seed: int | None = 0,
     trials: int = 500,
     proposer: Proposer | None = None,
@@ -188,7 +188,7 @@ def tune(
     With `usual_s` up to that many seconds of these count too, and only the first instances that they solve are used.
 
     SCIP default settings are the first trial, so that the result is never worse on these instances; a model's
-    `proposals` with its reasons, `starts` and `STARTING_SETTINGS` follow, then the `proposer`'s, by default those of
+    `proposals` with its reasons, `first` and `STARTING_SETTINGS` follow, then the `proposer`'s, by default those of
     Optuna's TPE with that `seed`; without a seed nothing more. Solves are stored and proposals repeatable: tuning that
     was stopped goes on. `shown` is called after each trial. Raises as `run_solves`, a `SolverError` if no instance can
     be solved, and a `ConfigError` without Optuna.
@@ -200,7 +200,7 @@ def tune(
     default = Raced(costs=tuple(race.costs), ratio=1.0, seen=len(race.places), cpu_s=race.cpu_s, won=True)
     waiting = [
         *proposals,
-        *((choices, "") for choices in _first(starts, space, default.cpu_s >= _LONG_S * default.seen)),
+        *((choices, "") for choices in _first(first, space, default.cpu_s >= _LONG_S * default.seen)),
     ]
     tuning = Tuning(
         trials=(Trial(choices={}, raced=default),),
@@ -208,7 +208,7 @@ def tune(
         cost=race.context.config.cost,
         configuration=space.configuration({}),
         notes=tuple(race.notes),
-        starts=len(waiting),
+        starting=len(waiting),
     )
     if proposer is None and seed is not None:
         proposer = Tpe(space, seed)
@@ -225,10 +225,10 @@ def tune(
     while not tuning.too_short and tuning.tuned_s < budget_s and len(tuning.trials) < trials:
         if waiting:
             best = tuning.best.choices
-            start, reason = waiting.pop(0)
+            next_one, reason = waiting.pop(0)
             # A class of rows alone is tried beside all that is best by then.
-            kept = best if all(name.startswith(PREFIX) for name in start) else {}
-            choices = space.counting({BRANCHING: best.get(BRANCHING, RPB)} | kept | start)
+            kept = best if all(name.startswith(PREFIX) for name in next_one) else {}
+            choices = space.counting({BRANCHING: best.get(BRANCHING, RPB)} | kept | next_one)
             if choices in seen or hopeless(choices):
                 continue
         elif proposer is None:

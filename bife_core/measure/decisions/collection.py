@@ -23,6 +23,9 @@ from bife_core.measure.decisions.config import CollectionConfig
 from bife_core.measure.decisions.expert import record_decisions
 from bife_core.measure.decisions.nodes import index_beside, save_nodes
 from bife_core.measure.decisions.recorded import SCHEMA_VERSION, Decisions, concatenate
+from bife_core.measure.solves import code_beforehand
+from bife_core.solver.methods.attach import start_of
+from bife_core.solver.methods.configuration import Configuration
 from bife_core.solver.scip.settings import SolverConfig
 from bife_core.solver.scip.solve import SolveSettings, versions
 from bife_core.workers import Note, WorkerFailure, Workers
@@ -82,6 +85,7 @@ def collect_decisions(
     progress: Callable[[int, int], None] | None = None,
     note: Note | None = None,
     solver: SolverConfig | None = None,
+    rest: Configuration | None = None,
 ) -> CollectionSummary:
     """Record decisions on the instances of the split ``collection`` until there are enough, and merge them.
 
@@ -97,6 +101,8 @@ def collect_decisions(
         Called with (decisions so far, decisions wanted).
     solver : SolverConfig, optional
         The settings that rules are to run under; SCIP's defaults by default.
+    rest : Configuration, optional
+        What rules are to be a part of; its start and inequalities count.
 
     Raises
     ------
@@ -116,8 +122,8 @@ def collect_decisions(
         usual = total / len(solved) if solved else config.decisions_per_instance
         likely = math.ceil((config.decisions - total) / usual) if usual else pool.workers
         for instance in islice(waiting, max(min(pool.workers, likely) - len(running), 0)):
-            path = _part_path(directory, instance, config, solver)
-            solve = None if _intact(path, note) else _start(pool, instance, path, config, solver, note)
+            path = _part_path(directory, instance, config, solver, rest)
+            solve = None if _intact(path, note) else _start(pool, instance, path, config, solver, rest, note)
             running.append((instance, path, solve))
         if not running:
             break
@@ -177,7 +183,13 @@ def nodes_beside(part: Path) -> Path:
     return part.with_suffix(".nodes.npz")
 
 
-def _part_path(directory: Path, instance: Instance, config: CollectionConfig, solver: SolverConfig) -> Path:
+def _part_path(
+    directory: Path,
+    instance: Instance,
+    config: CollectionConfig,
+    solver: SolverConfig,
+    rest: Configuration | None,
+) -> Path:
     facts = {
         "digest": instance.digest,
         "quota": config.decisions_per_instance,
@@ -187,6 +199,7 @@ def _part_path(directory: Path, instance: Instance, config: CollectionConfig, so
         "schema": SCHEMA_VERSION,
         "scip": versions()["scip"],
     } | config.model_dump(include={"share", "nodes"}, exclude_defaults=True)
+    facts |= {} if rest is None else {"rest": rest.identity, **code_beforehand(rest)}
     return directory / "parts" / f"{digest_of(facts)[:24]}.npz"
 
 
@@ -217,9 +230,13 @@ def _start(
     part: Path,
     config: CollectionConfig,
     solver: SolverConfig,
+    rest: Configuration | None,
     note: Note | None,
 ) -> Future[Any]:
     part.parent.mkdir(parents=True, exist_ok=True)
+    start = start_of(rest)
+    if start is not None:
+        start.prepare()
     return pool.submit(
         "bife_core.measure.decisions.collection:collect_from",
         {
@@ -228,15 +245,24 @@ def _start(
             "part": str(part),
             "config": config.model_dump(mode="json"),
             "solver": solver.model_dump(mode="json"),
+            "rest": rest and rest.model_dump(mode="json"),
         },
         limit_s=4.0 * config.time_limit_s + _GRACE_S,  # a small tree is solved twice
         reads=[instance.path],
         writes=[part.parent, usable(compiled_code())],
+        processes=start is not None and start.source is not None,
         note=note,
     )
 
 
-def collect_from(path: str, instance: str, part: str, config: dict[str, Any], solver: dict[str, Any]) -> None:
+def collect_from(
+    path: str,
+    instance: str,
+    part: str,
+    config: dict[str, Any],
+    solver: dict[str, Any],
+    rest: dict[str, Any] | None,
+) -> None:
     """Collect from one instance in this process: what a worker does for `collect_decisions`."""
     options = CollectionConfig.model_validate(config)
     began = time.process_time()
@@ -247,6 +273,7 @@ def collect_from(path: str, instance: str, part: str, config: dict[str, Any], so
         quota=options.decisions_per_instance,
         share=options.share,
         observe=options.nodes,
+        rest=None if rest is None else Configuration.model_validate(rest),
     )
     seconds = time.process_time() - began
     end = {"status": recording.status, "unscored": recording.unscored, "cpu_s": seconds}

@@ -13,6 +13,8 @@ import pyscipopt
 from bife_core.base.errors import InterruptedSolveError
 from bife_core.measure.decisions.nodes import sharing
 from bife_core.measure.decisions.recorded import Decisions, concatenate
+from bife_core.solver.methods.attach import give_beforehand
+from bife_core.solver.methods.base import Method
 from bife_core.solver.scip.extractor import FeatureExtractor
 from bife_core.solver.scip.node import Node
 from bife_core.solver.scip.python_branching import LpBranchrule
@@ -122,17 +124,20 @@ def record_decisions(
     quota: int | None,
     share: float = 1.0,
     observe: bool = False,
+    rest: Method | None = None,
 ) -> Recording:
     """Solve one instance under the expert until `quota` decisions are recorded, with their nodes if `observe`.
 
     The expert branches at a random `share` of the nodes, pseudocosts at the others; a tree too small for the quota is
-    solved again at a larger share. Nodes with one candidate are not recorded. Raises `InstanceError`, `SolverError`,
+    solved again at a larger share. Nodes with one candidate are not recorded. The model gets start and inequalities of
+    the `rest` of a configuration. Raises `InstanceError`, `SolverError`,
     and `InterruptedSolveError` if a signal ended the solve before the quota was reached.
     """
     repeated = False
     while True:
         model = read_model(path)
         apply(settings, model)
+        give_beforehand(rest, model)
         expert = _Expert(instance, quota, share, observe)
         expert.include(model, "expert", "strong branching, recorded")
         put_in_charge(model, "expert", "pscost")

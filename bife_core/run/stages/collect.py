@@ -17,6 +17,7 @@ from bife_core.run.stages.records import COLLECTION, Record
 from bife_core.run.stages.results import CollectionResult, Precheck
 from bife_core.run.stages.runtime import Runtime
 from bife_core.search.config import SEARCHES
+from bife_core.solver.methods.configuration import Configuration
 from bife_core.solver.scip.cost import TICK_S
 from bife_core.solver.scip.solve import SolveResult
 
@@ -78,12 +79,15 @@ def time_sentence(results: Sequence[SolveResult | None]) -> str:
     return f"SCIP's CPU time goes into {parts}, and LPs at nodes and the rest {rest:.0f} % ({solved}, RPB branches)."
 
 
-def collect(config: PipelineConfig, runtime: Runtime) -> CollectionResult:
-    """Record expert samples, unless an earlier run did; a `DecisionsError` says that no instance gave one."""
+def collect(config: PipelineConfig, runtime: Runtime, rest: Configuration | None = None) -> CollectionResult:
+    """Record expert samples, unless an earlier run did; a `DecisionsError` says that no instance gave one.
+
+    The models get start and inequalities of the `rest` of a configuration.
+    """
     wanted = config.collection.decisions
     runtime.observer.stage("collection", f"{wanted} decisions on {config.instances.label}")
     summary = runtime.conductor.step(
-        "collect", f"collect {wanted} decisions", lambda: _recorded(config, runtime)
+        "collect", f"collect {wanted} decisions", lambda: _recorded(config, runtime, rest)
     )
     label = config.instances.label
     settings = config.model_dump(mode="json", include={"instances", "solver", "collection"})
@@ -110,7 +114,7 @@ def collect(config: PipelineConfig, runtime: Runtime) -> CollectionResult:
     return CollectionResult(summary=summary, run=run, notes=notes)
 
 
-def _recorded(config: PipelineConfig, runtime: Runtime) -> CollectionSummary:
+def _recorded(config: PipelineConfig, runtime: Runtime, rest: Configuration | None) -> CollectionSummary:
     instances = config.instances
     name, options = f"{instances.label}-{instances.fingerprint()}", config.collection
     if getattr(SEARCHES.find(config.search.algorithm), "sees_nodes", False):
@@ -124,4 +128,5 @@ def _recorded(config: PipelineConfig, runtime: Runtime) -> CollectionSummary:
             runtime.observer.progress,
             runtime.observer.note,
             config.solver,
+            rest,
         )

@@ -103,6 +103,7 @@ def evaluate(
         directory=folder_of(runtime, methods, held_out, summary),
         run=run,
         origin=origin,
+        ablation=ablation,
         notes=(*hopeless, *notes),
     )
     if as_challenger:

@@ -25,7 +25,7 @@ from bife_core.show import plots, report as reports
 from bife_core.show.report import Report, ReportFigure, SearchRecord, Story
 from bife_core.solver.methods.base import Method
 from bife_core.solver.methods.configuration import Configuration
-from bife_core.solver.methods.references import BUDGET, RUN_FILES, RUN_REFERENCE, branching_of
+from bife_core.solver.methods.references import BUDGET, RUN_FILES, RUN_REFERENCE, parts_of
 from bife_core.store import DATABASE, Store
 from bife_core.store.home import RECORD, RUN_ID, evaluation_at
 
@@ -115,7 +115,7 @@ def search_behind(
         samples.read(entry)
     opened = next((entry for entry in entries if isinstance(entry, Opened)), None)
     ended = next((entry for entry in reversed(entries) if isinstance(entry, Ended)), None)
-    settled, shas = ranked(samples.values()), {method.identity, branching_of(method).identity}
+    settled, shas = ranked(samples.values()), {part.identity for part in parts_of(method)}
     best = next((sample for sample in settled if sample.valid and sample.sha in shas), None)
     if opened is None or ended is None or best is None:
         return origin, None

@@ -7,6 +7,7 @@ from statistics import fmean
 from typing import Final
 
 from bife_core.base.wording import counted
+from bife_core.language.components import COMPONENTS
 from bife_core.language.rules.reference_rules import BENCHMARK_RULES
 from bife_core.measure.evaluation.choice import Choice, choose
 from bife_core.measure.evaluation.comparison import WORTHWHILE, evidence_text, statement
@@ -29,8 +30,9 @@ from bife_core.search import Sample, open_search
 from bife_core.search.generators.account import left_of
 from bife_core.search.population import ranked
 from bife_core.solver.methods.base import RPB, Method
-from bife_core.solver.methods.references import branching_of, budgeted, method_of
-from bife_core.tuning.space import BRANCHING
+from bife_core.solver.methods.configuration import Configuration
+from bife_core.solver.methods.references import budgeted, method_of, parts_of
+from bife_core.tuning.space import BRANCHING, FOUND
 
 WITHOUT_RULE: Final = ("pscost",)
 """What may branch, beside RPB, in SCIP that is tuned without any rule of ours."""
@@ -58,12 +60,11 @@ def run(config: PipelineConfig, runtime: Runtime) -> PipelineResult:
         runtime.observer.expect(goes.expected)
     first_s = goes.before * config.tune.seconds
     tuned = conduct(tune, config, runtime, first_s, beside=True) if config.tune.seconds else None
-    under = config if tuned is None else _under(config, tuned)
-    collected = conduct(collect, under, runtime) if open_search(config.search).reads_decisions else None
+    under, rest = (config, None) if tuned is None else _under(config, tuned)
+    collected = conduct(collect, under, runtime, rest) if open_search(config.search).reads_decisions else None
     beside = None if tuned is None else _beside(config, tuned)
-    search_result = conduct(
-        search, under, runtime, collected.summary if collected is not None else None, beside
-    )
+    decisions = None if collected is None else collected.summary
+    search_result = conduct(search, under, runtime, decisions, beside, rest)
     notes += tuple(
         note for part in (tuned, collected, search_result) if part is not None for note in part.notes
     )
@@ -73,13 +74,13 @@ def run(config: PipelineConfig, runtime: Runtime) -> PipelineResult:
     if tuned is not None:
         left_s = config.tune.seconds - first_s
         again = _tuned_again(config, runtime, left_s, methods[0], tuned) if methods else tuned
-        notes, methods = (*notes, *again.notes), _with_settings(methods, tuned, again)
+        notes, methods = (*notes, *again.notes), _complete(methods, tuned, again)
     method, choice = _chosen(config, runtime, methods)
     if tuned is not None:
         steps = what_brought(config, runtime, method, tuned, again)
     notes += runtime.noted([steps.sentence] if steps is not None else ())
-    branching = branching_of(method).identity
-    final = next((sample for sample in ranked(search_result.samples) if sample.sha == branching), None)
+    shas = {part.identity for part in parts_of(method)}
+    final = next((sample for sample in ranked(search_result.samples) if sample.sha in shas), None)
     others: dict[str, str | Method] = {}  # by where a reader finds each
     if tuned is not None and (share := config.tune.without_rule):
         without = conduct(
@@ -131,10 +132,15 @@ def run(config: PipelineConfig, runtime: Runtime) -> PipelineResult:
     return result
 
 
-def _under(config: PipelineConfig, tuned: TuningResult) -> PipelineConfig:
-    configuration = tuned.tuning.configuration
-    solver = config.solver.tuned(configuration.params, configuration.on_demand)
-    return config.model_copy(update={"solver": solver, "budget": left_of(config.budget, tuned.spending)})
+def _under(config: PipelineConfig, tuned: TuningResult) -> tuple[PipelineConfig, Configuration | None]:
+    """Return the settings of a search, and what it keeps beside them of what was tuned: all but what it looks for."""
+    best, nothing = tuned.tuning.configuration, Configuration()
+    solver = config.solver.tuned(best.params, best.on_demand)
+    under = config.model_copy(update={"solver": solver, "budget": left_of(config.budget, tuned.spending)})
+    without = ("params", "on_demand", COMPONENTS.find(config.search.component).part)
+    rest = best.model_copy(update={name: getattr(nothing, name) for name in without})
+    name = "RPB" if rest.branching.identity == RPB else rest.branching.name
+    return under, rest.model_copy(update={"name": name}) if rest.identity != RPB else None
 
 
 def _beside(config: PipelineConfig, tuned: TuningResult) -> dict[str, float]:
@@ -166,23 +172,23 @@ def finalists(samples: Sequence[Sample], count: int) -> tuple[Sample, ...]:
 def _tuned_again(
     config: PipelineConfig, runtime: Runtime, seconds: float, best: Method, tuned: TuningResult
 ) -> TuningResult:
-    """Tune around the best rule; the paper's rules, which often beat `general` under lean settings, take part."""
-    first, published = tuned.tuning.best.choices, tuple(BENCHMARK_RULES.values())
-    starts = (dict(first), *(first | {BRANCHING: rule} for rule in ("found", *published)))
+    """Tune from the whole that a search ended with; the paper's rules, which often beat `general`, take part."""
+    before, published = tuned.tuning.best.choices, tuple(BENCHMARK_RULES.values())
+    searched = before | {COMPONENTS.find(config.search.component).part: FOUND}
+    first = (dict(before), searched, *(before | {BRANCHING: rule} for rule in published))
     methods = (*AT_HAND, *published)
-    return runtime.conductor.stage(tune, config, runtime, seconds, methods, "tuned_again", best, starts, True)
+    return runtime.conductor.stage(tune, config, runtime, seconds, methods, "tuned_again", best, first, True)
 
 
-def _with_settings(rules: list[Method], tuned: TuningResult, again: TuningResult) -> list[Method]:
-    """Return what tuning ended with, rules under their search's settings, and what tuning began with."""
+def _complete(parts: list[Method], tuned: TuningResult, again: TuningResult) -> list[Method]:
+    """Return what tuning ended with, the parts that a search found with the rest of its configuration, and that."""
     first, last = tuned.tuning.configuration, again.tuning.configuration
-    if first.changes:
-        rules = [first.model_copy(update={"name": rule.name, "branching": rule}) for rule in rules]
+    complete = [first.with_part(part) for part in parts]
     ends = [
         settings.model_copy(update={"name": name})
         for settings, name in ((last, "tuned again"), (first, "tuned"))
     ]
-    return [method for method in (ends[0], *rules, ends[1]) if method.identity != RPB]
+    return [method for method in (ends[0], *complete, ends[1]) if method.identity != RPB]
 
 
 def _chosen(config: PipelineConfig, runtime: Runtime, methods: list[Method]) -> tuple[Method, Choice | None]:

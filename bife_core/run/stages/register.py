@@ -82,6 +82,7 @@ def evidence(config: PipelineConfig, runtime: Runtime, evaluated: EvaluationResu
         **lead.model_dump(include=set(Ratio.model_fields)),
         **{f"champion_{name}": value for name, value in champion_facts.items()},
         sha=evaluated.method.identity,
+        brought="" if evaluated.ablation is None else evaluated.ablation.factors,
         benchmark=config.instances.label,
         size="" if config.instances.folder else config.instances.size,  # of a family alone
         p_value=lead.p_adjusted,

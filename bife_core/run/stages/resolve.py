@@ -10,11 +10,13 @@ from typing import Final
 
 from bife_core.base.errors import BifeError
 from bife_core.base.files import write_whole
+from bife_core.language.components import BRANCHING, COMPONENTS
 from bife_core.registry.evidence import CHAMPION
 from bife_core.run.config import PipelineConfig
 from bife_core.run.stages.runtime import Runtime
 from bife_core.run.study.archive import archived
-from bife_core.solver.methods.references import branching_of
+from bife_core.solver.methods.configuration import Configuration
+from bife_core.solver.methods.references import parts_of
 from bife_core.solver.methods.scorer import RuleMethod
 
 ARCHIVE: Final = "archive"
@@ -55,15 +57,17 @@ def seed_at(when: datetime) -> int:
 
 
 def _champion(config: PipelineConfig, runtime: Runtime) -> str:
-    """Return the rule that is the champion of a benchmark, without its budget; empty where none can be used."""
+    """Return what is searched for of a benchmark's champion, without a budget; empty where none can be used."""
     try:
         champion = runtime.registry.champion_of(config.instances, config.solver)
         if champion is None:
             return ""
-        method = branching_of(runtime.method(champion.reference))
-        if isinstance(method, RuleMethod):
-            return method.source
-        runtime.observer.note("The search does not begin with the champion, which is no rule.")
+        component = COMPONENTS.find(config.search.component)
+        kind = RuleMethod if component == BRANCHING else Configuration
+        _, *parts = parts_of(runtime.method(champion.reference))
+        if (part := next((part for part in parts if isinstance(part, kind)), None)) is not None:
+            return part.text
+        runtime.observer.note(f"The search does not begin with the champion, which has no {component.noun}.")
     except BifeError as error:
         runtime.observer.note(f"The search does not begin with the champion. {error}")
     return ""

@@ -20,6 +20,7 @@ from bife_core.search import Sample
 from bife_core.search.generators import Spending
 from bife_core.solver.methods.base import Method
 from bife_core.solver.scip.cost import Cost
+from bife_core.tuning.ablation import Ablation
 from bife_core.tuning.tuner import Tuning
 
 
@@ -76,6 +77,7 @@ class EvaluationResult(Value):
     directory: Path
     run: TrackedRun
     origin: Origin = Origin()  # the search that the leading method is from
+    ablation: Ablation | None = None  # what brought the leading method
     notes: tuple[str, ...] = ()
 
     @property

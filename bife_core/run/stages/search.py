@@ -19,6 +19,7 @@ from bife_core.run.study import SearchOutcome, SearchState, Study, create_study
 from bife_core.run.study.journal import Completed
 from bife_core.search import open_search
 from bife_core.search.generators import Account, Generator, open_generator
+from bife_core.solver.methods.configuration import Configuration
 
 SEARCH_ENDED: Final = "bife.search.ended"
 """Event; its payload: `rule`, a reference to the best rule, and `config`, all settings of the search."""
@@ -47,15 +48,16 @@ def search(
     runtime: Runtime,
     decisions: CollectionSummary | None = None,
     beside: dict[str, float] | None = None,
+    rest: Configuration | None = None,
 ) -> SearchOutcome:
-    """Search for a rule; with the same settings it goes on where it stopped.
+    """Search for a rule, or another part of a configuration; with the same settings it goes on where it stopped.
 
     The `decisions` of F_LF are collected first if they are needed and not given. F_HF of others is shown `beside` that
-    of rules, by name.
+    of rules, by name. The `rest` of a configuration is solved with.
     """
     config = resolved(config, runtime)
     require_generator(config, runtime)
-    study, notes = opened(config, runtime, decisions)
+    study, notes = opened(config, runtime, decisions, rest=rest)
     about = f"{config.search.algorithm}, {config.search.samples} samples, {config.origin_of_rules}"
     runtime.observer.stage("search", about)
     study.beside = beside or {}
@@ -78,13 +80,14 @@ def opened(
     runtime: Runtime,
     decisions: CollectionSummary | None = None,
     generator: Generator | None = None,
+    rest: Configuration | None = None,
 ) -> tuple[Study, tuple[str, ...]]:
     """Return the study of a resolved configuration, and notes on instances."""
     search = open_search(config.search)
     if not search.reads_decisions:
         decisions = None
     elif decisions is None:
-        decisions = runtime.conductor.stage(collect, config, runtime).summary
+        decisions = runtime.conductor.stage(collect, config, runtime, rest).summary
     design = runtime.instances(config.instances, "design", config.high.instances)
     training, notes = _training(config, runtime, design, search.training_instances)
     study = create_study(
@@ -97,6 +100,7 @@ def opened(
         generator=generator,
         workers=runtime.workers(config.runner),
         observer=runtime.observer,
+        rest=rest,
     )
     study.journal.provenance = runtime.tracker.provenance()
     return study, (*design.notes, *notes)

@@ -36,7 +36,7 @@ from bife_core.solver.scip.solve import SolveSettings
 from bife_core.tuning.ablation import Ablation, ablate
 from bife_core.tuning.large_classes import READ
 from bife_core.tuning.proposals import MOST, read_configurations
-from bife_core.tuning.space import ROWS, Choices, Space, choices_text
+from bife_core.tuning.space import FOUND, INEQUALITIES, ROWS, Choices, RowFacts, Space, choices_text
 from bife_core.tuning.tuner import Tuning, tune as _tune
 from bife_core.workers import WorkerFailure
 
@@ -59,29 +59,29 @@ def tune(
     seconds: float,
     methods: Sequence[str] = AT_HAND,
     name: str = "tuned",
-    best_rule: Method | None = None,
-    starts: Sequence[Choices] = (),
+    searched: Method | None = None,
+    first: Sequence[Choices] = (),
     beside: bool = False,
 ) -> TuningResult:
     """Tune SCIP's settings on the design instances; tuning that was interrupted goes on.
 
     The last trial begins before solves have taken `seconds` of CPU time, of which SCIP default settings take half at
-    most, or one solve, unless their solves come on top (`beside`). Beside RPB may branch what `methods` refer to, and
-    the `best_rule` of a search. `starts` are choices to begin with.
+    most, or one solve, unless their solves come on top (`beside`). Beside RPB may branch what `methods` refer to. The
+    rule or start that was `searched` for takes part too. `first` are choices to begin with.
     """
     runtime.observer.stage("tuning", f"SCIP's settings, {seconds:.0f} CPU seconds of solves")
     if not beside:
-        first = f"one solve, which may take {config.high.time_limit_s:.0f} CPU seconds"
+        solve = f"one solve, which may take {config.high.time_limit_s:.0f} CPU seconds"
         runtime.observer.note(
-            f"SCIP default settings come first: {first}, and more in half of the {seconds:.0f}."
+            f"SCIP default settings come first: {solve}, and more in half of the {seconds:.0f}."
         )
     design, settings = runtime.instances(config.instances, "design", config.tune.instances), config.tune
-    rules = {} if best_rule is None else {"found": best_rule}
     space = Space(
-        rules | {reference: runtime.method(reference) for reference in methods},
+        ({} if searched is None else {FOUND: searched})
+        | {reference: runtime.method(reference) for reference in methods},
         settings.groups,
         (*settings.fixed, *config.solver.effective),
-        _classes(config, runtime, design.instances),
+        _row_facts(config, runtime, design.instances),
     )
 
     def show(tuning: Tuning) -> None:
@@ -91,7 +91,7 @@ def tune(
             led = [trial.choices for trial in tuning.trials[:-1] if trial.raced.won]
             runtime.observer.note(tuning.trials[-1].line(len(tuning.trials) - 1, led[-1]))
 
-    proposals, account = ([], None) if best_rule else _proposed(config, runtime, design.instances, space)
+    proposals, account = ([], None) if searched else _proposed(config, runtime, design.instances, space)
 
     def work() -> Tuning:
         with runtime.alone(f"tuning {design.content}", f"the tuning of SCIP on {design.label}"):
@@ -101,7 +101,7 @@ def tune(
                 space,
                 seconds,
                 proposals=proposals,
-                starts=starts,
+                first=first,
                 seed=config.search.seed or 0,
                 usual_s=None if beside else seconds / 2,
                 shown=show,
@@ -138,13 +138,14 @@ def _validated(
     return f"On instances that chose nothing it takes {change_text(lead)} ({evidence_text(lead)})."
 
 
-def _classes(config: PipelineConfig, runtime: Runtime, design: Sequence[Instance]) -> dict[str, str]:
-    """Return the large classes of rows of the first instances; none if they are not tuned."""
-    if config.tune.groups and ROWS not in config.tune.groups:
-        return {}
+def _row_facts(config: PipelineConfig, runtime: Runtime, design: Sequence[Instance]) -> RowFacts:
+    """Return what the rows of the first instances allow to tune; nothing if they are not tuned."""
+    if config.tune.groups and not {ROWS, INEQUALITIES} & {*config.tune.groups}:
+        return RowFacts()
     paths = [instance.path for instance in design[:READ]]
-    call, arguments = "bife_core.tuning.large_classes:large_classes", {"instances": [*map(str, paths)]}
-    return dict(runtime.workers(config.runner).submit(call, arguments, limit_s=600.0, reads=paths).result())
+    call, arguments = "bife_core.tuning.large_classes:in_worker", {"instances": [*map(str, paths)]}
+    facts = runtime.workers(config.runner).submit(call, arguments, limit_s=600.0, reads=paths).result()
+    return RowFacts.model_validate(facts)
 
 
 def _proposed(
@@ -219,7 +220,7 @@ def try_starts(config: PipelineConfig, runtime: Runtime) -> Tuning:
     """Return what SCIP and the starting configurations take on the first design instances."""
     instances = runtime.benchmark(config.instances).instances("design", PRECHECKED)
     methods = {reference: load_method(reference) for reference in AT_HAND}
-    space = Space(methods, (), config.solver.effective, _classes(config, runtime, instances))
+    space = Space(methods, (), config.solver.effective, _row_facts(config, runtime, instances))
     return _tune(instances, runtime.solving(config), space, _TRIED_S, seed=None)
 
 

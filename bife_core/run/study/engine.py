@@ -213,8 +213,10 @@ class Engine:
         reference = self._journal.reference
         results = [] if reference is None else [result for result in reference.results if result]
         high, objectives = self._evaluator.config.high, reference.objectives if reference else None
-        rpb = {"RPB": high_fidelity(results, high, objectives)} if results else {}
-        return rpb | dict(self._evaluator.beside)
+        usual = (
+            {self._evaluator.solving.usual_name: high_fidelity(results, high, objectives)} if results else {}
+        )
+        return usual | dict(self._evaluator.beside)
 
     def _outcome(self, *, new: bool) -> SearchOutcome:
         """Return what the search found; unless it only pauses, write that down."""

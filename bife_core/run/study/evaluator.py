@@ -41,7 +41,6 @@ from bife_core.search.generators import (
     NoDraftError,
     PromptContext,
 )
-from bife_core.solver.methods.base import RPB, ScipMethod
 from bife_core.solver.methods.references import method_of
 
 _NO_REFERENCE: Final = "The time was up before RPB had solved the design instances."
@@ -146,7 +145,7 @@ class Evaluator:
         cost = request.cost or self.config.high.cost
         high = self.config.high.model_copy(update={"time_limit_s": request.time_limit_s, "cost": cost})
         instances = [self.training[position] for position in request.instances]
-        rule = ScipMethod(name=RPB) if request.source is None else method_of(request.source, request.id)
+        rule = self.solving.usual if request.source is None else method_of(request.source, request.id)
         try:
             return score_high(rule, instances, replace(self.solving, config=high))
         except SolverError as error:

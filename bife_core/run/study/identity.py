@@ -15,6 +15,7 @@ from bife_core.run.config import GeneratorConfig, PipelineConfig
 from bife_core.search import SEARCHES
 from bife_core.search.answers import Answered
 from bife_core.search.generators import GENERATORS
+from bife_core.solver.methods.configuration import Configuration
 from bife_core.solver.scip.solve import SolveResult
 
 VERSION: Final = 15
@@ -47,12 +48,13 @@ def search_facts(
     design: Sequence[Instance],
     training: Sequence[Instance] = (),
     generator: dict[str, Any] | None = None,
+    rest: Configuration | None = None,
 ) -> dict[str, Any]:
     """Return all that a search depends on, as JSON.
 
     Neither data that it does not read counts, nor where and by how many workers it runs; of a model API the model, its
-    temperature and the prompts count. `decisions` is the digest of what F_LF is measured on, and `generator` identifies
-    one that the configuration does not name.
+    temperature and the prompts count. `decisions` is the digest of what F_LF is measured on, `generator` identifies one
+    that the configuration does not name, and the `rest` of a configuration is solved with.
     """
     unused = {name for name in ("first_rules", "options") if not getattr(config.search, name)} | {"component"}
     facts: dict[str, Any] = {
@@ -74,7 +76,8 @@ def search_facts(
         facts |= {"low": config.low.model_dump(mode="json")} if component.low else {}
     if decisions is not None:
         facts |= {"decisions": decisions, "low": config.low.model_dump(mode="json")}
-    return facts | ({"training": content_of(training)} if training else {})
+    facts |= {"training": content_of(training)} if training else {}
+    return facts | ({"rest": rest.identity} if rest is not None else {})
 
 
 def search_key(facts: dict[str, Any]) -> str:

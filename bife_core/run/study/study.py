@@ -35,6 +35,7 @@ from bife_core.search.config import SearchConfig
 from bife_core.search.generators import Account, Generator, open_generator
 from bife_core.search.population import by_high_fidelity, by_low_fidelity
 from bife_core.show import plots
+from bife_core.solver.methods.configuration import Configuration
 from bife_core.store import Store
 from bife_core.store.home import Home
 from bife_core.workers import WorkerPool, Workers
@@ -66,6 +67,8 @@ class Study:
         Its events, in order; `journal.key` is the key of the study in the store.
     beside : dict
         F_HF to be shown beside that of rules and RPB, by name.
+    rest : Configuration or None
+        What methods are solved as a part of.
     """
 
     config: PipelineConfig
@@ -80,6 +83,7 @@ class Study:
     observer: Observer = field(default_factory=Observer)
     collection_s: float = 0.0
     beside: dict[str, float] = field(default_factory=dict)
+    rest: Configuration | None = None
     _engine: Engine | None = field(default=None, init=False)
     _last: SearchOutcome | None = field(default=None, init=False)
     _alone: Lock = field(default_factory=Lock, init=False)
@@ -231,7 +235,7 @@ class Study:
             generator=self.generator or open_generator(config.generator, account),
             account=account,
             solving=SolveContext(
-                config.high, config.solver, workers, journal.store, self.observer.note, over
+                config.high, config.solver, workers, journal.store, self.observer.note, over, self.rest
             ),
             decisions=self.decisions,
             folder=journal.folder,
@@ -266,6 +270,7 @@ def create_study(
     generator: Generator | None = None,
     workers: Workers | int | None = None,
     observer: Observer | None = None,
+    rest: Configuration | None = None,
 ) -> Study:
     """Create a study in a store, or open it if the store holds the same one: equal settings, instances and decisions.
 
@@ -293,6 +298,8 @@ def create_study(
         Processes that score and solve, or how many; None takes one per core. `InProcess()` does without.
     observer : Observer, optional
         What is shown how far it is, and told what a person should know; by default Python's logging, as ``bife``.
+    rest : Configuration, optional
+        What methods are solved as a part of: their start or their rule takes the place of its own.
 
     Raises
     ------
@@ -323,7 +330,7 @@ def create_study(
     tried = tuple(islice(cycle(tried or design), searching.training_instances))
     path, digest, collection_s = _read(decisions)
     writer = None if generator is None else {"name": generator.name}
-    facts = search_facts(config, label, digest, design, tried, writer)
+    facts = search_facts(config, label, digest, design, tried, writer, rest)
     if search is not None:
         name = getattr(search, "__qualname__", "")
         facts |= {"made_by": f"{search.__module__}.{name} {code_revision(search)}"}
@@ -373,6 +380,7 @@ def create_study(
         workers=workers,
         observer=observer,
         collection_s=collection_s,
+        rest=rest,
     )
 
 

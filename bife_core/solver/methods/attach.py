@@ -87,7 +87,7 @@ def attach(
             stacklevel=3,
         )
     stats = method.attach(model, guard) or BranchingStats()
-    if (started := _with_starts(method, model)).failed:
+    if (started := give_beforehand(method, model)).failed:
         warnings.warn(started.sentence, stacklevel=3)
     return stats
 
@@ -170,7 +170,7 @@ def solve_model(
     With a `clock`, which it has too, the parts of the solve are timed.
     """
     stats = None if method is None else method.attach(model, settings.guard or False)
-    start_s = (started := _with_starts(method, model)).cpu_s
+    start_s = (started := give_beforehand(method, model)).cpu_s
     if start_s and settings.time_limit_s is not None:
         model.setParam("limits/time", max(settings.time_limit_s - start_s, 0.0))
     label = foremost(model.getParams()) if method is None else method.name
@@ -222,7 +222,7 @@ def inequalities_of(method: Method | None) -> Kind | None:
     return method.inequalities if isinstance(method, Configuration) else None
 
 
-def _with_starts(method: Method | None, model: pyscipopt.Model) -> Started:
+def give_beforehand(method: Method | None, model: pyscipopt.Model) -> Started:
     """Give a model the starts, which may take a share of its time limit, and the inequalities of a method, if any."""
     start, kind = start_of(method), inequalities_of(method)
     limit_s = SHARE * float(model.getParam("limits/time"))

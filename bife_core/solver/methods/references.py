@@ -184,6 +184,13 @@ def branching_of(method: Method) -> Method:
     return branching.model_copy(update={"budget": None}) if isinstance(branching, BaseScorer) else branching
 
 
+def parts_of(method: Method) -> tuple[Method, ...]:
+    """Return what searches may have found in a method: itself, what branches without its budget, its start."""
+    start = method.start if isinstance(method, Configuration) else None
+    alone = () if start is None else (Configuration(name=start.name, start=start),)
+    return (method, branching_of(method), *alone)
+
+
 def beside_branching(method: Method) -> str:
     """Return a text of what a method changes beside branching, the same for the same changes."""
     if isinstance(method, Configuration):

@@ -20,6 +20,7 @@ START: Final = Component(
     low="bife_core.measure.starts:score_source",
     first=tuple(_BUILT_IN % (name, name) for name in ("restricted", "local_search")),
     noun="start method",
+    part="start",
     themes=(
         "Simulated annealing over the integers that decide all others, whose continuous variables follow by formula.",
         "Large neighbourhoods: fix most integers of a solution, solve_restricted the rest, choose where anew.",

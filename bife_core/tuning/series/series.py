@@ -26,7 +26,7 @@ from bife_core.solver.scip.solve import INTERRUPTED, PROVEN, SolveResult, SolveS
 from bife_core.store import Store
 from bife_core.store.home import project_home
 from bife_core.tuning.series.bandit import choose_arm
-from bife_core.tuning.series.starts import STARTS, give_starts
+from bife_core.tuning.series.starts import STARTS, give_solutions
 from bife_core.tuning.space import BRANCHING, Choices, Space, choices_text
 
 PORTFOLIO: Final[tuple[Choices, ...]] = (
@@ -249,7 +249,7 @@ class Series:
         if arm == NO_STARTS:
             return False, f"{NO_STARTS}, since {reason}"
         solutions = [event.body for event in self._store.events(self._key, places[0] - 1, ["solution"])]
-        matching = give_starts(model, solutions[-STARTS:])
+        matching = give_solutions(model, solutions[-STARTS:])
         if not matching:
             return False, f"{NO_STARTS}, since no name of a variable matches"
         words = f"starts from {counted(len(places), 'earlier solution')}"

@@ -15,7 +15,7 @@ STARTS: Final = 5
 """How many of the last solutions are used."""
 
 
-def give_starts(model: pyscipopt.Model, solutions: Sequence[Mapping[str, float]]) -> int:
+def give_solutions(model: pyscipopt.Model, solutions: Sequence[Mapping[str, float]]) -> int:
     """Give a model that is not being solved yet starts from solutions of others; return how many names match.
 
     Whole solutions, which SCIP drops if infeasible, and partial ones, which its heuristic `completesol` completes: the

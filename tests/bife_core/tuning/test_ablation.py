@@ -119,3 +119,27 @@ def test_a_winner_that_fails_leaves_the_other_steps(monkeypatch, tmp_path):
     found, _ = ablated(monkeypatch, tmp_path, breaks=ALL)
     assert (found.steps[-1].ratio, found.steps[-1].factor, found.steps[-1].note) == (None, None, "i0: boom")
     assert all(step.factor for step in found.steps[:-1])
+
+
+SOURCE = "def start(problem):\n    return []\n"
+PARTS = {"rows on demand": 0.8, "inequalities": 0.4, "starts": 0.61}
+
+
+@pytest.mark.parametrize("start", [{"name": "restricted"}, {"name": "g01-c03", "source": SOURCE}])
+def test_rows_on_demand_inequalities_and_a_start_have_a_factor_each(start, monkeypatch, tmp_path):
+    choices = {"rows/link/c_minus_b_le_0": "on_demand", "inequalities": "knapsack", "start": "found"}
+    winner = Configuration(on_demand=(next(iter(choices)),), inequalities="knapsack", start=start)
+
+    def seconds(method, place, _):
+        if not isinstance(method, Configuration):
+            return 10.0 + place
+        assert method.start in (None, winner.start)
+        parts = dict(zip(PARTS, (method.on_demand, method.inequalities, method.start), strict=True))
+        return (10.0 + place) * math.prod(PARTS[part] for part, has in parts.items() if has)
+
+    invent(monkeypatch, seconds)
+    found = ablate(winner, choices, INSTANCES, context(tmp_path, time_limit_s=100.0), 1e6)
+    assert found.factors == "inequalities x0.4, starts x0.61, rows on demand x0.8"
+    assert found.sentence.endswith(
+        f"inequalities knapsack: x0.4; start {start['name']}: x0.61; rows/link/c_minus_b_le_0 on demand: x0.8."
+    )

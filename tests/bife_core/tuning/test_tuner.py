@@ -13,7 +13,7 @@ from bife_core.solver.methods.references import load_method
 from bife_core.solver.scip.settings import SolverConfig
 from bife_core.store import Store
 from bife_core.tuning.proposals import Tpe
-from bife_core.tuning.space import INEQUALITIES, Space
+from bife_core.tuning.space import RowFacts, Space
 from bife_core.tuning.tuner import STARTING_SETTINGS, Trial, Tuning, tune
 from bife_core.workers import InProcess
 from tests.support.stored import counts
@@ -105,7 +105,7 @@ def test_rows_on_demand_come_first_where_solves_are_long_and_then_beside_what_is
 
     monkeypatch.setattr("bife_core.measure.trials.TrialRace.run", run)
     rows = ("rows/link/c_minus_b_le_0", "rows/2b_le_pos")
-    space = Space({"pscost": METHODS["pscost"]}, classes=dict.fromkeys(rows, ""))
+    space = Space({"pscost": METHODS["pscost"]}, facts=RowFacts(classes=dict.fromkeys(rows, "")))
     lean = space.configuration(LEAN).params
     found = tune(knapsacks[:1], solving(InProcess(), tmp_path), space, 1e3, seed=None)
     choices = [trial.choices for trial in found.trials[1:]]
@@ -131,11 +131,11 @@ def test_where_nothing_is_better_it_is_scip_as_it_comes():
         configuration=Space({}).configuration({}),
     )
     assert none.configuration.identity == RPB
-    few = none.model_copy(update={"starts": 12})
+    few = none.model_copy(update={"starting": 12})
     assert few.sentence.endswith(
         "1 configuration in 3 CPU seconds. To try all 12 that come first takes about 25 CPU seconds in all, 2 each."
     )
-    assert "takes about" not in none.model_copy(update={"starts": 1}).sentence
+    assert "takes about" not in none.model_copy(update={"starting": 1}).sentence
     early = few.model_copy(update={"trials": few.trials[:1]})
     assert early.sentence.endswith("To try all 12 that come first takes about 13 CPU seconds in all, 1 each.")
     assert none.sentence == (
@@ -186,6 +186,6 @@ def test_settings_that_are_hopeless_with_one_method_are_not_tried_with_others(
 def test_facets_come_first_where_rows_are_knapsacks(knapsacks, tmp_path, monkeypatch):
     raced = Raced(costs=(None,), ratio=3.0, seen=1, cpu_s=0.0, eliminated="3.00 times as much")
     monkeypatch.setattr("bife_core.measure.trials.TrialRace.run", lambda self, method: raced)
-    space = Space(METHODS, classes={INEQUALITIES: "facets of knapsacks"})
+    space = Space(METHODS, facts=RowFacts(knapsacks=True))
     first = tune(knapsacks[:1], solving(InProcess(), tmp_path), space, 1e3, trials=2).trials[1].choices
     assert first == LEAN | {"inequalities": "knapsack", "branching": "pscost"}

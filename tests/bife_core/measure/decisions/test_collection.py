@@ -14,6 +14,7 @@ from bife_core.measure.decisions.nodes import load_nodes, nodes_of
 from bife_core.measure.decisions.recorded import Decisions, concatenate
 from bife_core.run.config import CollectionConfig
 from bife_core.solver.methods.attach import solve
+from bife_core.solver.methods.configuration import Configuration
 from bife_core.solver.scip.solve import SolveSettings
 from bife_core.workers import InProcess
 from tests.support import awkward
@@ -196,3 +197,13 @@ def test_no_lp_means_no_decision(tmp_path):
     settings = SolveSettings(params={"lp/solvefreq": -1})
     recording = record_decisions(path, "x", settings=settings, quota=None)
     assert (len(recording.decisions), recording.status, recording.unscored) == (0, "optimal", 0)
+
+
+def test_decisions_are_recorded_with_the_start_that_rules_are_solved_with(knapsacks):
+    def room(rest):
+        return record_decisions(
+            knapsacks[2].path, "x", settings=SolveSettings(), quota=1, rest=rest
+        ).decisions.room
+
+    before, after = room(None), room(Configuration(start="local_search"))
+    assert after[0] < before[0], "with a better solution less is to be gained"

@@ -112,6 +112,8 @@ def test_the_registered_version_is_the_configuration_with_its_rule(turns, runtim
     version = runtime.registry.registered(result.registered.reference)
     loaded = load_method(result.registered.reference)
     assert loaded.identity == version.sha == result.evaluation.method.identity
+    brought = result.evaluation.ablation.factors
+    assert f"What brought it, on design instances: {brought}." in version.card
     if result.final is not None:
         assert branching_of(loaded).identity == result.final.sha
         assert version.tags["lineage"].startswith(result.final.id)

@@ -11,7 +11,7 @@ from bife_core.solver.scip.reader import read_model
 from bife_core.solver.scip.solutions import solution_of
 from bife_core.solver.scip.solve import SolveSettings
 from bife_core.tuning.series.series import SeriesSolve, cost_of
-from bife_core.tuning.series.starts import give_starts
+from bife_core.tuning.series.starts import give_solutions
 from tests.support.measured import result
 from tests.support.programs import FOREIGN
 from tests.support.texts import cover
@@ -157,7 +157,7 @@ def test_starts_change_no_result(series, file, first, second, starts, status):
 def test_a_feasible_solution_is_a_start_before_the_root():
     model, second = read_model(LSEU), read_model(LSEU)
     model.optimize()
-    give_starts(second, [solution_of(model)])
+    give_solutions(second, [solution_of(model)])
     second.setParams({"limits/nodes": 1, "limits/solutions": 1})
     second.optimize()
     assert second.getPrimalbound() == pytest.approx(1120)
@@ -191,7 +191,7 @@ def test_a_start_is_given_to_no_name_that_variables_share():
     model = pyscipopt.Model()
     for name in ("x", "x", "NAME y"):
         model.addVar(name, ub=5)
-    assert give_starts(model, [{"x": 1.0, "NAME y": 2.0}, {}]) == 1
+    assert give_solutions(model, [{"x": 1.0, "NAME y": 2.0}, {}]) == 1
     assert model.getNSols() == 1  # and none of the solution that was not kept
 
 
