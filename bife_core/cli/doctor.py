@@ -171,7 +171,7 @@ def _need(folder: Path, groups: str | None) -> Finding:
 
 def _instances(folder: Path, groups: str | None = None, output: Path = Path("doctor.set")) -> Finding:
     from bife_core.instances.folder import open_folder
-    from bife_core.run.stages.collect import precheck
+    from bife_core.run.stages.precheck import precheck
     from bife_core.run.stages.runtime import Runtime
     from bife_core.run.stages.tune import try_starts
 
@@ -200,7 +200,7 @@ def _instances(folder: Path, groups: str | None = None, output: Path = Path("doc
 def _peers(instances: Path | None, groups: str | None) -> Finding:
     from bife_core.measure.context import measure_reference
     from bife_core.measure.peers import beside
-    from bife_core.run.stages.collect import PRECHECKED
+    from bife_core.run.stages.precheck import PRECHECKED
     from bife_core.run.stages.runtime import Runtime
 
     if instances is None:

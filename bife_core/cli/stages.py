@@ -116,7 +116,7 @@ def run(**options: Any) -> None:
     """Find settings and a rule, from instances to registry: tune, collect, search, evaluate, register."""
     config = resolve(options)
     result: PipelineResult = run_stage("pipeline", config, methods=(config.evaluation.baseline,), rules=True)
-    show_discovery(config, result)
+    show_discovery(result)
     finish(config, result.evaluation, result.search)
 
 
@@ -125,7 +125,7 @@ def demo(**options: Any) -> None:
     """Discover a rule for combinatorial auctions in minutes, without a model API; then see what to do next."""
     config = resolve(options, instances="combinatorial_auction")  # whose budgets are for minutes
     result: PipelineResult = run_stage("pipeline", config, methods=(config.evaluation.baseline,), rules=True)
-    show_discovery(config, result)
+    show_discovery(result)
     rule = result.registered.reference if result.registered else "pseudocost_product"
     api = "BIFE_LLM_BASE_URL=... BIFE_LLM_MODEL=... BIFE_LLM_API_KEY=..."
     show_heading("What next")
@@ -135,18 +135,22 @@ def demo(**options: Any) -> None:
     finish(config, result.evaluation, result.search)
 
 
-def show_discovery(config: PipelineConfig, result: PipelineResult) -> None:
+def show_discovery(result: PipelineResult) -> None:
     """Print all that a pipeline found; raise `CommandEnd` if there is no rule."""
+    from bife_core.language.components import COMPONENTS
     from bife_core.solver.methods.references import branching_of
 
     if result.evaluation is None:
         required(result.search)
         return
     if result.final is not None:
-        show_rule(result.final, config, result.search)
+        show_rule(result.final, result.config, result.search)
     else:
-        lead = branching_of(result.evaluation.method)
-        say(f"Under the tuned settings {full_name(lead.name)} branches; no rule found is chosen before it.")
+        lead, noun = (
+            branching_of(result.evaluation.method),
+            COMPONENTS.find(result.config.search.component).noun,
+        )
+        say(f"Under the tuned settings {full_name(lead.name)} branches; no {noun} found is chosen before it.")
     if result.choice is not None:
         say(result.choice.sentence)
     show_comparison(result.evaluation)

@@ -9,6 +9,7 @@ from typing import Final
 
 from bife_core.base.values import Value
 from bife_core.base.wording import counted
+from bife_core.language.components import COMPONENTS
 from bife_core.measure.trials import USUAL
 from bife_core.run.config import PipelineConfig
 
@@ -105,6 +106,8 @@ def estimate(
     tune, chosen, judged, tuned = config.tune, config.validation, config.evaluation, config.tune.seconds > 0
     solve_s = rpb_s * (_TUNED if tuned else 1.0)
     design, tested = some("design", config.high.instances), some("test", judged.instances)
+    # A component without recorded decisions tries each sample on the instances.
+    tried_s = config.low.start_s if COMPONENTS.find(config.search.component).low else 0.0
     validated = some("validation", chosen.instances) * (chosen.finalists + len(chosen.budgets) + 2 * tuned)
     collection = config.collection
     recorded = math.ceil(collection.decisions / (collection.decisions_per_instance or _RECORDED))
@@ -114,8 +117,8 @@ def estimate(
     # Name, CPU seconds, and how many solves may go on at once.
     stages = [
         ("tuning", first_s + before * tune.seconds, _RACED_AT_ONCE),
-        ("collection", recorded * min(_RECORDING * rpb_s, collection.time_limit_s), recorded),
-        ("search", (1 + _SOLVED * config.search.samples) * design * solve_s, design),
+        ("collection", (not tried_s) * recorded * min(_RECORDING * rpb_s, collection.time_limit_s), recorded),
+        ("search", design * (solve_s + config.search.samples * (_SOLVED * solve_s + tried_s)), design),
         ("tuning", (1 - before) * tune.seconds, _RACED_AT_ONCE),
         ("validation", validated * solve_s, validated),
         ("ablation", tuned * tune.ablation * tune.seconds, _RACED_AT_ONCE),

@@ -42,6 +42,11 @@ class SearchConfig(Value):
         description="What rules are searched for: branching, or what a package adds, such as the choice of cuts.",
         json_schema_extra=COMPONENTS.offer,
     )
+    choose: bool = Field(
+        True,
+        description="Whether a run searches for starts where no rule helps, and samples fewer rules where these can "
+        "change little of the time; not where component or samples are set.",
+    )
     samples: int = Field(100, ge=1, description="Rules to sample in all.")
     initial: int = Field(16, ge=1, description="Rules sampled for the initial population.")
     population: int = Field(

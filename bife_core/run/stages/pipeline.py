@@ -14,10 +14,11 @@ from bife_core.measure.evaluation.comparison import WORTHWHILE, evidence_text, s
 from bife_core.measure.evaluation.protocol import unique
 from bife_core.measure.evaluation.summary import EvaluationSummary
 from bife_core.run.config import PipelineConfig
-from bife_core.run.stages.collect import collect, precheck
+from bife_core.run.stages.collect import collect
 from bife_core.run.stages.conclusions import pipeline_conclusion
 from bife_core.run.stages.evaluate import evaluate
 from bife_core.run.stages.held_out import no_champion_by, unseen_instances
+from bife_core.run.stages.precheck import fewer_samples, precheck
 from bife_core.run.stages.register import no_champion, present_champion, register_rule
 from bife_core.run.stages.resolve import resolved
 from bife_core.run.stages.results import PipelineResult, TuningResult
@@ -46,7 +47,7 @@ def run(config: PipelineConfig, runtime: Runtime) -> PipelineResult:
     The settings are tuned before the search and again around its best rule, and the best of all is chosen on validation
     instances. Beside it are evaluated its rule alone, and SCIP tuned as long without any rule.
     """
-    config, conduct = resolved(config, runtime), runtime.conductor.stage
+    conduct = runtime.conductor.stage
     require_generator(config, runtime)
     runtime.observer.stage("precheck", "what SCIP takes on a few instances")
     hopeless: tuple[str, ...] = ()
@@ -55,12 +56,16 @@ def run(config: PipelineConfig, runtime: Runtime) -> PipelineResult:
     goes = runtime.conductor.step(
         "pre-check", "measure where SCIP's time goes", lambda: precheck(config, runtime)
     )
-    notes, config = runtime.noted((*hopeless, goes.sentence)), goes.put_into(config)
+    notes, config = runtime.noted((*hopeless, goes.sentence)), resolved(goes.put_into(config), runtime)
     if goes.expected is not None:
         runtime.observer.expect(goes.expected)
     first_s = goes.before * config.tune.seconds
     tuned = conduct(tune, config, runtime, first_s, beside=True) if config.tune.seconds else None
     under, rest = (config, None) if tuned is None else _under(config, tuned)
+    under, fewer = runtime.conductor.step(
+        "split", "measure what is left for rules", lambda: fewer_samples(under, runtime, rest)
+    )
+    notes += runtime.noted(filter(None, [fewer]))
     collected = conduct(collect, under, runtime, rest) if open_search(config.search).reads_decisions else None
     beside = None if tuned is None else _beside(config, tuned)
     decisions = None if collected is None else collected.summary
@@ -69,7 +74,9 @@ def run(config: PipelineConfig, runtime: Runtime) -> PipelineResult:
         note for part in (tuned, collected, search_result) if part is not None for note in part.notes
     )
     if search_result.best is None and (tuned is None or tuned.tuning.configuration.identity == RPB):
-        return PipelineResult(collection=collected, tuned=tuned, search=search_result, notes=notes)
+        return PipelineResult(
+            config=config, collection=collected, tuned=tuned, search=search_result, notes=notes
+        )
     methods, steps = _finalists(config, search_result), None
     if tuned is not None:
         left_s = config.tune.seconds - first_s
@@ -113,6 +120,7 @@ def run(config: PipelineConfig, runtime: Runtime) -> PipelineResult:
     advice = next_step(evaluated.summary, places)
     further += (advice,) if advice else ()
     result = PipelineResult(
+        config=config,
         collection=collected,
         search=search_result,
         final=final,

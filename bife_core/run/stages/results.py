@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from bife_core.base.values import Value
 from bife_core.measure.decisions.collection import CollectionSummary
@@ -27,18 +28,24 @@ from bife_core.tuning.tuner import Tuning
 class Precheck(Value):
     """Where SCIP's time goes, what methods are compared by and how long a run takes, None if no solve shows it.
 
-    `before` is the share of the tuning's time that comes before the search for rules.
+    `component` is what to search for where that is not what is set, and `before` the share of the tuning's time that
+    comes before the search.
     """
 
     sentence: str
     cost: Cost | None = None
+    component: str | None = None
     before: float = 0.5
     expected: Estimate | None = None
 
     def put_into(self, config: PipelineConfig) -> PipelineConfig:
-        """Return a configuration by whose cost methods are compared."""
-        chosen = {"high.cost": self.cost, "evaluation.metric": self.cost}
-        return config if self.cost in (None, config.high.cost) else with_overrides(config, chosen)
+        """Return a configuration by whose cost methods are compared, and whose component is searched for."""
+        chosen = dict[str, Any]()
+        if self.cost not in (None, config.high.cost):
+            chosen = {"high.cost": self.cost, "evaluation.metric": self.cost}
+        if self.component is not None:
+            chosen["search.component"] = self.component
+        return with_overrides(config, chosen) if chosen else config
 
 
 class CollectionResult(Value):
@@ -94,6 +101,7 @@ class EvaluationResult(Value):
 class PipelineResult(Value):
     """One run from instances to a registered rule; None stands for what was not reached, or not needed."""
 
+    config: PipelineConfig  # by the pre-check
     collection: CollectionResult | None
     search: SearchOutcome
     final: Sample | None = None  # the rule of the search in what was registered

@@ -14,7 +14,7 @@ from bife_core.instances.base import Instance
 from bife_core.measure.evaluation.comparison import change_text, evidence_text
 from bife_core.measure.evaluation.summary import EvaluationSummary, evaluate
 from bife_core.run.config import EvaluationConfig, PipelineConfig
-from bife_core.run.stages.collect import PRECHECKED
+from bife_core.run.stages.precheck import PRECHECKED
 from bife_core.run.stages.records import TUNING, Record
 from bife_core.run.stages.results import TuningResult
 from bife_core.run.stages.runtime import InstanceSet, Runtime

@@ -56,7 +56,8 @@ def search_facts(
     temperature and the prompts count. `decisions` is the digest of what F_LF is measured on, `generator` identifies one
     that the configuration does not name, and the `rest` of a configuration is solved with.
     """
-    unused = {name for name in ("first_rules", "options") if not getattr(config.search, name)} | {"component"}
+    unused = {name for name in ("first_rules", "options") if not getattr(config.search, name)}
+    unused |= {"component", "choose"}
     facts: dict[str, Any] = {
         "benchmark": benchmark,
         # A search may be extended: the number of its samples is no part of what it is.

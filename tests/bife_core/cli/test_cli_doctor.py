@@ -114,7 +114,7 @@ def test_what_was_noted_of_a_folder_is_said_where_no_instance_can_be_solved(bife
         raise SolverError("None of the instances can be solved.")
 
     monkeypatch.setattr(doctor, "CHECKS", {})
-    monkeypatch.setattr("bife_core.run.stages.collect.precheck", fails)
+    monkeypatch.setattr("bife_core.run.stages.precheck.precheck", fails)
     mps = "NAME\nROWS\n N o\n G c\nCOLUMNS\n x o 1 c 1\nRHS\n r o 10 c 1\nBOUNDS\n BV b x\nENDATA\n"
     (tmp_path / "a.mps").write_text(mps)
     result = bife("doctor", "--instances", tmp_path)
@@ -229,7 +229,7 @@ def test_noise_is_no_advice(tmp_path, usual_s, cost_s, sentence):
 
 def test_a_folder_with_enough_instances_is_no_reason_to_warn(monkeypatch, tmp_path):
     checked = Precheck(sentence="Shares.", expected=Estimate(stages=(), cores=1))
-    monkeypatch.setattr("bife_core.run.stages.collect.precheck", lambda *_: checked)
+    monkeypatch.setattr("bife_core.run.stages.precheck.precheck", lambda *_: checked)
     monkeypatch.setattr("bife_core.run.stages.tune.try_starts", lambda *_: tuned(trial()))
     for number in range(22):
         text = f"Maximize\n obj: x + y\nSubject To\n c: x + y <= {number}\nBinary\n x y\nEnd\n"

@@ -61,8 +61,8 @@ def test_a_pipeline_finds_settings_and_a_rule_and_compares_what_each_brings(turn
 
 
 def test_what_to_do_next_comes_with_the_result_and_not_after_all_else(turns, capsys):
-    config, result = turns
-    show_discovery(config, result.model_copy(update={"advice": "Search longer.", "no_champion": "It waits."}))
+    _, result = turns
+    show_discovery(result.model_copy(update={"advice": "Search longer.", "no_champion": "It waits."}))
     shown = capsys.readouterr().out
     places = [shown.index(text) for text in ("conclusion  ", "It waits.", "Search longer.", "registered  ")]
     assert places == sorted(places)
