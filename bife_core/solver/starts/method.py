@@ -12,7 +12,7 @@ from pydantic import BeforeValidator, Field, model_validator
 from bife_core.base.errors import SolverError
 from bife_core.base.plugins import Plugins
 from bife_core.base.values import Positive, Value, digest_of
-from bife_core.base.wording import counted, in_one_line
+from bife_core.base.wording import counted, fits, in_one_line
 from bife_core.language.syntax import NOT_PYTHON, functions_in
 from bife_core.solver.scip.libscip import scip_errors
 
@@ -37,6 +37,9 @@ MOST: Final = 5
 
 SHARE: Final = 0.5
 """Share of the time limit of a solve that its start method may take."""
+
+_LONGEST: Final = 300
+"""Characters of what a start that fails may say: each solve stores it."""
 
 
 class StartMethod(Value):
@@ -129,7 +132,7 @@ def give_starts(model: pyscipopt.Model, method: StartMethod, limit_s: float) -> 
         problem = problem_of(model, seed, limit_s, method.solutions)
         sentence, objective, entered = _entered(model, problem, method.propose(problem))
     except Exception as error:  # noqa: BLE001 - whatever it raises, the solve goes on
-        failed, sentence = True, f"it failed: {in_one_line(error)}"
+        failed, sentence = True, f"it failed: {fits(in_one_line(error), _LONGEST)}"
     cpu_s, wall_s = _cpu_s() - cpu, time.perf_counter() - wall
     sentence = f"The start method {method.name} took {cpu_s:.2f} CPU seconds; {sentence.rstrip('.')}."
     times = {"cpu_s": cpu_s, "wall_s": wall_s}

@@ -91,6 +91,11 @@ MISUSE = {
     "nothing": ("return None", "SCIP got 0 starts."),
     "nan": ("return problem.objective * float('nan')", "infinite values or none."),
     "megabyte": ("return [0.0] * 150_000", "it had one of the shape (150000,)."),
+    "megabyte of text": (
+        "return 'x' * 1_000_000",
+        "it failed: ValueError: could not convert string to float: 'xxx",
+    ),
+    "megabyte of error": ("raise ValueError('x' * 1_000_000)", "it failed: ValueError: xxx"),
     "gigabytes": ("return [0.0] * 500_000_000", "it failed: MemoryError"),
     "many": ("return [problem.objective * 0] * 10_000", "SCIP got 0 starts; 5 were infeasible."),
     "text": ("return 'a solution'", "it failed: ValueError: could not convert string to float"),
@@ -117,6 +122,7 @@ def test_misuse_costs_its_time_and_a_sentence(name, placement):
     body, sentence = MISUSE[name]
     result = solve(placement.path, written(f"def start(problem):\n    {body}", limit_s=1.5))
     assert sentence in result.start
+    assert len(result.start) < 400
     assert result.status == "optimal"
     assert result.primal_bound == pytest.approx(8.3026673)
     assert result.cpu_s >= result.start_s > 0.1
