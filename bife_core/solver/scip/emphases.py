@@ -6,11 +6,9 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Final
 
+from pyscipopt import SCIP_PARAMEMPHASIS, SCIP_PARAMSETTING, Model
+
 from bife_core.solver.scip.settings import Parameter, is_priority, usual_parameters
-
-_LEVELS: Final = ("off", "fast", "aggressive")
-
-_WHOLE: Final = ("easycip", "feasibility", "hardlp", "optimality", "phaseproof")
 
 _METHODS: Final = {"presolving": "setPresolve", "separating": "setSeparating", "heuristics": "setHeuristics"}
 
@@ -27,8 +25,6 @@ def of_emphases(chosen: tuple[tuple[str, str], ...]) -> dict[str, Parameter]:
 
     Those of output and of which rule branches are left out.
     """
-    from pyscipopt import SCIP_PARAMEMPHASIS, SCIP_PARAMSETTING, Model
-
     model, usual = Model(), usual_parameters()
     model.hideOutput()
     for kind, name in chosen:
@@ -49,16 +45,20 @@ def shortest(params: Mapping[str, Parameter]) -> tuple[dict[str, str], dict[str,
     `params` are those that are not at SCIP's defaults. Those names are chosen that leave the shortest text.
     """
     texts = [(dict[str, str](), dict(params))]
-    for emphasis in (None, *_WHOLE) if len(params) >= _FEWEST else ():
+    for emphasis in (None, *_names_in(SCIP_PARAMEMPHASIS)) if len(params) >= _FEWEST else ():
         names: dict[str, str] = {} if emphasis is None else {"emphasis": emphasis}
         rest = _differing(params, names)
         for kind in _METHODS:
-            for level in _LEVELS:
+            for level in _names_in(SCIP_PARAMSETTING):
                 differing = _differing(params, {**names, kind: level})
                 if len(differing) + _FEWEST <= len(rest):
                     names, rest = {**names, kind: level}, differing
         texts.append((names, rest))
     return min(texts, key=lambda each: _FEWEST * len(each[0]) + len(each[1]))
+
+
+def _names_in(kind: type) -> list[str]:
+    return [name.lower() for name in vars(kind) if name.isupper() and name != "DEFAULT"]
 
 
 def _differing(params: Mapping[str, Parameter], names: Mapping[str, str]) -> dict[str, Parameter]:
