@@ -10,7 +10,7 @@ from pydantic import Field, ValidationError
 
 from bife_core.base.values import Value
 from bife_core.base.wording import counted, fits, interval_text, storable
-from bife_core.measure.evaluation.comparison import WORTHWHILE, Ratio, finding, p_text
+from bife_core.measure.evaluation.comparison import WORTHWHILE, Finding, Ratio, finding, p_text
 from bife_core.measure.evaluation.metrics import METRICS, judged_by
 from bife_core.solver.methods.base import RPB, Method
 from bife_core.solver.scip.cost import Cost
@@ -81,6 +81,11 @@ class Evidence(Origin, Ratio):
     champion_p_value: float | None = None
     champion_obstacle: str = ""
 
+    @property
+    def finding(self) -> Finding:
+        """What interval and test say of it beside the baseline."""
+        return finding(self.ci_low, self.ci_high, self.p_value, self.confidence)
+
 
 class GateDecision(NamedTuple):
     """Whether the evidence earns a rule the alias ``champion``, and why."""
@@ -111,9 +116,7 @@ def gate(rule: Evidence, champion: Evidence | RegisteredRule | None) -> GateDeci
         reason = "Its solves and RPB's prove different optima, which is a defect."
     elif hindered := rule.obstacle:
         reason = f"It cannot count as {better} than RPB: {hindered}."
-    elif finding(rule.ci_low, rule.ci_high, rule.p_value, rule.confidence) != "better" and not (
-        rule.further and rule.ratio <= WORTHWHILE
-    ):
+    elif rule.finding != "better" and not (rule.further and rule.ratio <= WORTHWHILE):
         within = f"{interval_text(rule.ci_low, rule.ci_high)}, {p_text(rule.p_value)}"
         reason = f"It is not known to be {better} than RPB: {against_rpb}, {within}."
     elif rule.doubt:
@@ -246,8 +249,7 @@ def model_card(name: str, method: Method, evidence: Evidence) -> str:
 
 def _headline(rule: Evidence) -> str:
     against = "RPB" if rule.baseline == RPB else fits(rule.baseline, 80)
-    judged = finding(rule.ci_low, rule.ci_high, rule.p_value, rule.confidence)
-    surely = ", not significant" if judged == "undecided" else ""
+    surely = ", not significant" if rule.finding == "undecided" else ""
     return rule.incomparable or f"{rule.ratio:.3f} of {against}'s {METRICS[rule.metric].words}{surely}"
 
 

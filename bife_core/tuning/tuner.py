@@ -76,6 +76,10 @@ _LEAST_S: Final = 0.1
 """CPU seconds that a trial counts as at least: proposing one and starting its solves takes as long or longer."""
 
 
+Course = tuple[tuple[float, float | None, float], ...]
+"""For each trial: CPU seconds of all solves by then, its ratio (None if it failed), and that of the best by then."""
+
+
 class Trial(Value):
     """A configuration that was tried: what was chosen, and how its race went; and why, where a model proposed it."""
 
@@ -142,6 +146,16 @@ class Tuning(Value):
     def tuned_s(self) -> float:
         """CPU seconds of all trials but SCIP default settings, as the budget counts them."""
         return math.fsum(max(trial.raced.cpu_s, _LEAST_S) for trial in self.trials[1:])
+
+    @property
+    def course(self) -> Course:
+        """How far it was after each trial."""
+        course, spent_s, best = list[tuple[float, float | None, float]](), 0.0, 1.0
+        for raced in (trial.raced for trial in self.trials):
+            spent_s += raced.cpu_s
+            best = raced.ratio or best if raced.won else best
+            course.append((spent_s, raced.ratio, best))
+        return tuple(course)
 
     @property
     def sentence(self) -> str:

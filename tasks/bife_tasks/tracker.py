@@ -44,7 +44,7 @@ class MlflowTracker(Tracker):
                     observer().note(f"The run begins once MLflow answers. {error}")
             time.sleep(RETRY_S)
 
-    def record(self, study: str, record: Record) -> TrackedRun:
+    def show(self, study: str, record: Record) -> TrackedRun:
         """Store a record and write it to MLflow."""
         run = track_record(self.home.runs / study, record)
         return TrackedRun(run_id=run, url=run_url(run, record.experiment), tracker=self.name)

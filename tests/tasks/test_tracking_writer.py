@@ -15,14 +15,14 @@ from bife_core.measure.high import HighScore
 from bife_core.measure.low import LowScore
 from bife_core.run.stages.records import COLLECTION, EVALUATION, SEARCH, TUNING, Record
 from bife_core.run.study import files as reports
-from bife_core.run.study.journal import Referred, Stopped
+from bife_core.run.study.journal import Referred, Stopped, claim_on
 from bife_core.search import Sample, SampleRequest
 from bife_core.search.answers import Answered
 from bife_core.search.generators.account import Account
 from bife_core.search.generators.prompting import prompt_version
 from bife_tasks.stores import home_store, subscriber
 from bife_tasks.tracking import mlflow_runs, traces as traces_of
-from bife_tasks.tracking.subscriber import track_record
+from bife_tasks.tracking.subscriber import synchronise, track_record
 from bife_tasks.tracking.traces import PROMPTS
 from bife_tasks.tracking.writer import outcome
 from tests.support import journals
@@ -94,7 +94,9 @@ def test_an_evaluation_and_the_search_of_its_rule_lead_to_each_other(journal, fo
 
 def test_a_trial_of_a_tuning_is_a_run_below_it_and_there_once(key, home):
     about = {"params": {"lp/pricing": "s"}, "metrics": {"ratio": 0.8}, "tags": {"kind": "trial"}}
-    trial = Record(experiment=TUNING, key=f"{key}-0", name="t000 *", curves={"steps": (0.7, 0.8)}, **about)
+    trial = Record(
+        experiment=TUNING, key=f"{key}-0", name="t000 *", curves={"steps": ((1, 0.7), (2, 0.8))}, **about
+    )
     calls = {"calls": f"configurations-{key}", "began_unix_s": 1_700_000_000.0}
     made = Record(
         experiment=TUNING, key=key, name="t", params={}, metrics={}, tags={}, children=[trial], **calls
@@ -118,6 +120,41 @@ def test_a_trial_of_a_tuning_is_a_run_below_it_and_there_once(key, home):
         )
         assert (trace.info.tags["operator"], trace.info.tags["bife.call"]) == ("configurations", "a.1")
         after(run)
+
+
+def test_a_tuning_is_followed_while_it_goes_on_and_says_why_it_stopped(key, home):
+    study = home / "runs" / f"tuning-{key}"
+    about = {"experiment": TUNING, "key": key, "name": "t", "params": {}, "tags": {"kind": "tuning"}}
+
+    def written(state, *curve):
+        curves, metrics = {"ratio": curve}, {"ratio": curve[-1][1], "trials": len(curve)} if curve else {}
+        record = Record(state=state, metrics=metrics, curves=curves, **about)
+        return mlflow_runs.client().get_run(track_record(study, record))
+
+    assert written("running").info.status == "RUNNING"
+    run = written("running", (3, 1.0), (5, 0.8))
+    written("running", (3, 1.0), (5, 0.8), (5, 0.7))
+    with home_store().claim(claim_on(study.name)):
+        synchronise("Gone.")
+        assert mlflow_runs.client().get_run(run.info.run_id).info.status == "RUNNING"
+    synchronise("Cancelled.", by_person=True, of="another run")
+    assert mlflow_runs.client().get_run(run.info.run_id).info.status == "RUNNING"
+    synchronise("Cancelled.")
+    killed = mlflow_runs.client().get_run(run.info.run_id)
+    assert (killed.info.status, killed.data.tags["stopped"]) == ("KILLED", "Cancelled.")
+    resumed = written("running", (3, 1.0))
+    assert resumed.info.status == "RUNNING"
+    assert "stopped" not in resumed.data.tags
+    ended = written("finished", (3, 1.0), (5, 0.8), (5, 0.7), (9, 0.6))
+    assert (ended.info.run_id, ended.info.status) == (run.info.run_id, "FINISHED")
+    assert (ended.data.metrics["ratio"], ended.data.metrics["trials"]) == (0.6, 4)
+    curve = mlflow_runs.client().get_metric_history(run.info.run_id, "ratio")
+    assert list(dict.fromkeys((point.step, point.value) for point in curve)) == [
+        (3, 1.0),
+        (5, 0.8),
+        (5, 0.7),
+        (9, 0.6),
+    ]
 
 
 def test_every_run_names_the_process_it_comes_from(key, journal, folder):

@@ -30,7 +30,6 @@ from bife_core.solver.methods.base import RPB, Method
 from bife_core.solver.methods.configuration import Configuration
 from bife_core.solver.methods.references import BUDGET
 from bife_core.store.home import RECORD
-from bife_core.tuning.ablation import Ablation
 
 _MEASURED: Final = {"ratio", "node_ratio", "wins", "losses", "missing", "proofs", "baseline_proofs"}
 
@@ -43,13 +42,13 @@ def evaluate(
     others: Sequence[str | Method] = (),
     choice: Choice | None = None,
     promoting: bool = False,
-    ablation: Ablation | None = None,
+    story: Story | None = None,
     found_by: str = "",
 ) -> EvaluationResult:
     """Compare a rule and other methods, or what refers to them, with the baseline; what was interrupted goes on.
 
     With `as_challenger` the rule is measured beside the champion and registered; `promoting` says that the caller may
-    promote it. The report says how the rule was chosen, by `choice`, and what brought it, by `ablation`. Methods that
+    promote it. The report says how the rule was chosen, by `choice`, and what brought it, by a `story`. Methods that
     are no references were `found_by` the search of that key.
     """
     settings = config.evaluation
@@ -91,7 +90,8 @@ def evaluate(
     hopeless = runtime.noted(no_champion_by(held_out, config, runtime)) if promoting else ()
     beat = [rule_of.sha for _, rule_of in registered if CHAMPION in rule_of.aliases] if promoting else None
     summary = measure(config, runtime, methods, held_out, beat)
-    story = Story(searches=tuple(searches), notes=(*held_out.notes, *elsewhere), ablation=ablation)
+    behind_it = {"searches": tuple(searches), "notes": (*held_out.notes, *elsewhere)}
+    story = (story or Story()).model_copy(update=behind_it)
     origin = behind[0][0]
     run = record_evaluation(config, runtime, methods, held_out, summary, story, choice, origin.search_key)
     differing = (f"Proven optima differ, which is a defect: {mismatch}" for mismatch in summary.mismatches)
@@ -103,7 +103,7 @@ def evaluate(
         directory=folder_of(runtime, methods, held_out, summary),
         run=run,
         origin=origin,
-        ablation=ablation,
+        ablation=story.ablation,
         notes=(*hopeless, *notes),
     )
     if as_challenger:

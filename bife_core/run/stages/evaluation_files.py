@@ -18,7 +18,7 @@ from bife_core.registry.evidence import Origin
 from bife_core.run.stages.runtime import Runtime
 from bife_core.run.study import JournalError, Opened, files as search_files
 from bife_core.run.study.archive import descent
-from bife_core.run.study.journal import Ended, Samples, read_journal
+from bife_core.run.study.journal import Completed, Ended, Samples, read_journal
 from bife_core.search.population import ranked
 from bife_core.search.types import Entry
 from bife_core.show import plots, report as reports
@@ -129,7 +129,9 @@ def search_behind(
         lineage=descent(best, settled),
     )
     name, cost = ended.cost.search, ended.cost
-    return origin, SearchRecord(name=name, best=best.id, samples=settled, cost=cost, origin=opened.origin)
+    tau = next((entry.summary.tau for entry in reversed(entries) if isinstance(entry, Completed)), None)
+    record = SearchRecord(name=name, best=best.id, samples=settled, cost=cost, origin=opened.origin, tau=tau)
+    return origin, record
 
 
 def load_report(references: Sequence[str], runtime: Runtime) -> tuple[Report, Path]:

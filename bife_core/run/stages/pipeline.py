@@ -30,6 +30,7 @@ from bife_core.run.study.files import keep_rule
 from bife_core.search import Sample, open_search
 from bife_core.search.generators.account import left_of
 from bife_core.search.population import ranked
+from bife_core.show.report import Story
 from bife_core.solver.methods.base import RPB, Method
 from bife_core.solver.methods.configuration import Configuration
 from bife_core.solver.methods.references import budgeted, method_of, parts_of
@@ -83,8 +84,11 @@ def run(config: PipelineConfig, runtime: Runtime) -> PipelineResult:
         again = _tuned_again(config, runtime, left_s, methods[0], tuned) if methods else tuned
         notes, methods = (*notes, *again.notes), _complete(methods, tuned, again)
     method, choice = _chosen(config, runtime, methods)
+    courses = {}
     if tuned is not None:
         steps = what_brought(config, runtime, method, tuned, again)
+        courses = {"tuned": tuned.tuning.course}
+        courses |= {"tuned again": again.tuning.course} if again is not tuned else {}
     notes += runtime.noted([steps.sentence] if steps is not None else ())
     shas = {part.identity for part in parts_of(method)}
     final = next((sample for sample in ranked(search_result.samples) if sample.sha in shas), None)
@@ -112,7 +116,7 @@ def run(config: PipelineConfig, runtime: Runtime) -> PipelineResult:
         others=tuple(others.values()),
         choice=choice,
         promoting=True,
-        ablation=steps,
+        story=Story(ablation=steps, tunings=courses),
         found_by=search_result.key,
     )
     registered, further = register_rule(config, runtime, evaluated)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from pydantic import Field
 
@@ -38,24 +38,39 @@ class Record(Value):
         default_factory=dict
     )  # rows by the file of the artifact
     files: tuple[str, ...] = ()  # artifacts in its folder
-    curves: dict[str, tuple[float, ...]] = Field(default_factory=dict)  # metrics by step
+    curves: dict[str, tuple[tuple[int, float], ...]] = Field(
+        default_factory=dict
+    )  # metrics as steps with values
     children: tuple[Record, ...] = ()  # with runs below its own
     calls: str = ""  # account of the calls to a model API that served it
     began_unix_s: float = 0.0  # work on it
     at_unix_s: float = 0.0  # when it was finished
+    state: Literal["running", "killed", "finished"] = "finished"
     provenance: dict[str, str] = Field(default_factory=dict)  # tags of the process
 
 
 def store_record(store: Store, study: str, record: Record, provenance: Mapping[str, str]) -> None:
-    """Store a record under a study, whose claim the caller holds, unless it is stored: it keeps time and provenance."""
+    """Store a record under a study, whose claim the caller holds; one that is finished keeps time and provenance."""
     try:
         stored, _ = read_record(store, study)
     except RecordError:  # it is followed by a new one
         stored = None
-    if stored is None:
+    if stored is None or record.state != stored.state != "finished":
         facts = {"at_unix_s": time.time(), "provenance": dict(provenance)}
         store.open_study(study, study.partition("-")[0], record.name)
-        store.append(study, "record", record.model_copy(update=facts).model_dump(mode="json"))
+        store.append(study, record.state, record.model_copy(update=facts).model_dump(mode="json"))
+
+
+def close_record(store: Store, study: str, reason: str, provenance: Mapping[str, str]) -> None:
+    """Store that the work on a record that is under way stopped, and why; the caller holds the claim on its study.
+
+    It is left alone unless the process that began had all of the `provenance`.
+    """
+    record, _ = read_record(store, study)
+    if record and record.state == "running" and provenance.items() <= record.provenance.items():
+        tags = record.tags | {"stopped": reason}
+        killed = record.model_copy(update={"tags": tags, "state": "killed", "at_unix_s": time.time()})
+        store.append(study, killed.state, killed.model_dump(mode="json"))
 
 
 def read_record(store: Store, study: str) -> tuple[Record | None, int]:

@@ -41,7 +41,11 @@ class Tracker:
     def record(self, study: str, record: Record) -> TrackedRun:
         """Store a record, whose files lie in the folder of a study, and copy it."""
         with self.home.store.claim(claim_on(study)):
-            store_record(self.home.store, study, record, self.provenance())
+            return self.show(study, record)
+
+    def show(self, study: str, record: Record) -> TrackedRun:
+        """Do so for the holder of the claim on the study; of a record that is under way only its state is stored."""
+        store_record(self.home.store, study, record, self.provenance())
         return TrackedRun()
 
     def follow(self, study: str) -> TrackedRun:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Sequence
+from pathlib import Path
 from string import Template
-from typing import Final
+from typing import Any, Final
 
 from bife_core.base.files import write_whole
 from bife_core.base.values import as_params, digest_of
@@ -29,6 +31,8 @@ from bife_core.search.generators import (
     open_generator,
 )
 from bife_core.search.generators.prompting import prompt_files
+from bife_core.show import plots
+from bife_core.solver.machine import this_machine
 from bife_core.solver.methods.base import RPB, Method
 from bife_core.solver.methods.configuration import FILE_NAME
 from bife_core.solver.methods.references import load_method
@@ -48,6 +52,9 @@ _SHOWN_S: Final = 10.0
 """Instances whose statistics a model is shown, and CPU seconds that each solve for them may take."""
 
 _CALLS: Final = "calls.json"
+_FIGURE: Final = "trials.png"
+_RECORD_EVERY_S: Final = 10.0
+"""Wall seconds after which a tuning that is under way is recorded again: that takes a fraction of one."""
 
 _TRIED_S: Final = 60.0
 """CPU seconds of `try_starts` beside those of SCIP default settings: it is to end within two minutes on two cores."""
@@ -84,17 +91,29 @@ def tune(
         _row_facts(config, runtime, design.instances),
     )
 
-    def show(tuning: Tuning) -> None:
-        spent_s = tuning.tuned_s if beside else tuning.cpu_s
-        runtime.observer.progress(int(min(spent_s, seconds)), max(int(seconds), 1))
-        if tuning.trials[-1].raced.won or tuning.trials[-1].reason:
-            led = [trial.choices for trial in tuning.trials[:-1] if trial.raced.won]
-            runtime.observer.note(tuning.trials[-1].line(len(tuning.trials) - 1, led[-1]))
-
     proposals, account = ([], None) if searched else _proposed(config, runtime, design.instances, space)
+    branching = {choice: method.identity for choice, method in space.methods.items()}
+    record = _begun(config, design, name, [seconds, branching, proposals, list(first), beside], account)
+    study = f"tuning-{record.key}"
 
     def work() -> Tuning:
-        with runtime.alone(f"tuning {design.content}", f"the tuning of SCIP on {design.label}"):
+        with (
+            runtime.alone(f"tuning {design.content}", f"the tuning of SCIP on {design.label}"),
+            runtime.recording(study, record) as tracked,
+        ):
+            written_s = time.monotonic()
+
+            def show(tuning: Tuning) -> None:
+                nonlocal written_s
+                spent_s = tuning.tuned_s if beside else tuning.cpu_s
+                runtime.observer.progress(int(min(spent_s, seconds)), max(int(seconds), 1))
+                if tuning.trials[-1].raced.won or tuning.trials[-1].reason:
+                    led = [trial.choices for trial in tuning.trials[:-1] if trial.raced.won]
+                    runtime.observer.note(tuning.trials[-1].line(len(tuning.trials) - 1, led[-1]))
+                if time.monotonic() >= written_s + _RECORD_EVERY_S:
+                    tracked(_as_of(record, tuning, runtime.home.runs / study))
+                    written_s = time.monotonic()
+
             return _tune(
                 design.instances,
                 runtime.solving(config),
@@ -109,7 +128,7 @@ def tune(
 
     tuned = runtime.conductor.step("tune", f"tune SCIP for {seconds:.0f} CPU seconds", work)
     validated = "" if beside else _validated(config, runtime, design, tuned, seconds)
-    return _recorded(config, runtime, design, tuned, name, account, validated)
+    return _recorded(record, runtime, design, tuned, name, account, validated)
 
 
 def _validated(
@@ -224,8 +243,41 @@ def try_starts(config: PipelineConfig, runtime: Runtime) -> Tuning:
     return _tune(instances, runtime.solving(config), space, _TRIED_S, seed=None)
 
 
+def _begun(
+    config: PipelineConfig, design: InstanceSet, name: str, inputs: list[Any], account: Account | None
+) -> Record:
+    """Return the record of a tuning that begins; its key is of all that it will be computed from, but the machine's."""
+    settings = config.model_dump(mode="json", include={"instances", "solver", "high", "tune"})
+    facts = [settings, design.content, name, inputs, config.search.seed, this_machine().digest]
+    return Record(
+        experiment=TUNING,
+        key=digest_of(facts)[:16],
+        name=f"{config.instances.label} {name}",
+        params=as_params(settings) | {"design_instances": design.content},
+        metrics={},
+        tags={"kind": "tuning", "benchmark": config.instances.label},
+        calls=account.study if account else "",
+        state="running",
+    )
+
+
+def _as_of(record: Record, tuning: Tuning, folder: Path) -> Record:
+    """Return the record of a tuning with the trials so far, drawn in a file of its folder."""
+    course, best = tuning.course, tuning.best
+    plots.save(plots.trials(course), folder, Path(_FIGURE).stem, formats=("png",))
+    seconds = [int(spent_s) for spent_s, *_ in course]
+    curves = {
+        "ratio": tuple(zip(seconds, (best for *_, best in course), strict=True)),
+        "trial_ratio": tuple((at, ratio) for at, (_, ratio, _) in zip(seconds, course, strict=True) if ratio),
+    }
+    metrics = {"ratio": best.raced.ratio, "trials": len(tuning.trials), "solver_s": tuning.cpu_s}
+    tags = {"sha": tuning.configuration.identity, "settings": choices_text(best.choices)}
+    shown = {"metrics": metrics, "curves": curves, "note": tuning.sentence, "files": (_FIGURE,)}
+    return record.model_copy(update={**shown, "tags": record.tags | tags})
+
+
 def _recorded(
-    config: PipelineConfig,
+    record: Record,
     runtime: Runtime,
     design: InstanceSet,
     tuning: Tuning,
@@ -234,31 +286,21 @@ def _recorded(
     validated: str,
 ) -> TuningResult:
     """Write what was tuned and the calls of a model to disk, record both, and return what was tuned."""
-    method, label = tuning.configuration.model_copy(update={"name": name}), config.instances.label
-    settings = config.model_dump(mode="json", include={"instances", "solver", "high", "tune"})
-    key = digest_of([settings, design.content, name, tuning.model_dump(mode="json")])[:16]
+    method = tuning.configuration.model_copy(update={"name": name})
     file = f"{name}.set" if method.file_name == FILE_NAME else method.file_name
-    path = runtime.home.runs / f"tuning-{key}" / file
+    path = runtime.home.runs / f"tuning-{record.key}" / file
     write_whole(path, method.text)
     if account:
-        write_whole(
-            path.parent / _CALLS,
-            json.dumps([call.model_dump(mode="json") for call in account.calls()], indent=1),
-        )
-    record = Record(
-        experiment=TUNING,
-        key=key,
-        name=f"{label} {name}",
-        params=as_params(settings) | {"design_instances": design.content},
-        metrics={"ratio": tuning.best.raced.ratio, "trials": len(tuning.trials), "solver_s": tuning.cpu_s},
-        tags={"kind": "tuning", "benchmark": label, "sha": method.identity}
-        | {"settings": choices_text(tuning.best.choices)},
-        note=f"{tuning.sentence} {validated}\n\n```\n{method.shown}```",
-        files=(file, _CALLS) if account else (file,),
-        children=_trials(tuning, key),
-        calls=account.study if account else "",
-    )
-    run = runtime.record(f"tuning-{key}", record)
+        calls = [call.model_dump(mode="json") for call in account.calls()]
+        write_whole(path.parent / _CALLS, json.dumps(calls, indent=1))
+    record = _as_of(record, tuning, path.parent)
+    ended = {
+        "state": "finished",
+        "note": f"{tuning.sentence} {validated}\n\n```\n{method.shown}```",
+        "files": (file, *record.files, *([_CALLS] if account else [])),
+        "children": _trials(tuning, record.key),
+    }
+    run = runtime.record(path.parent.name, record.model_copy(update=ended))
     notes = runtime.noted((*design.notes, *tuning.notes, tuning.sentence, *filter(None, [validated])))
     spent = account.spending() if account else Spending()
     return TuningResult(tuning=tuning, path=path, run=run, notes=notes, spending=spent)
@@ -274,7 +316,7 @@ def _trials(tuning: Tuning, key: str) -> tuple[Record, ...]:
             name=f"t{number:03}{' *' if raced.won else ''}",
             params={name: trial.choices.get(name, "SCIP default") for name in changed},
             metrics=raced.model_dump(include={"ratio", "seen", "cpu_s"}),
-            curves={"ratio_by_instance": tuning.ratios(trial)},
+            curves={"ratio_by_instance": tuple(enumerate(tuning.ratios(trial), 1))},
             tags={"kind": "trial", "origin": "model" if trial.reason else "", "reason": trial.reason}
             | {"outcome": "best" if raced.won else raced.failed or raced.eliminated or "not better"},
             note=choices_text(trial.choices),

@@ -22,6 +22,7 @@ BEST_RULE: Final = "best_rule.py"
 RULES: Final = "rules"
 """Folder of the files of rules, which never change: users hand them on."""
 COST: Final = "search_cost.json"
+FIDELITIES: Final = "fidelities"
 
 _FIRST: Final = ("id", "f_hf", "f_lf", "operator", "generation", "parents")
 _LONG: Final = ("behaviour", "source")
@@ -88,7 +89,8 @@ def write_outcome(
     if best is not None:
         kept = keep_rule(directory, method_of(best.source or "", best.id))
         write_whole(directory / BEST_RULE, kept.read_bytes())
-        figures = {"progress": plots.progress(summaries), "fidelities": plots.fidelity_scatter(samples)}
+        tau = summaries[-1].tau if summaries else None
+        figures = {"progress": plots.progress(summaries), FIDELITIES: plots.fidelity_scatter(samples, tau)}
         for name, figure in figures.items():
             plots.save(figure, directory, name, formats=("png",))
     write_whole(directory / COST, cost.model_dump_json(indent=1))

@@ -298,8 +298,10 @@ def stop_journals(reason: str) -> list[str]:
 
 
 def left_open(row: StudyRow) -> bool:
-    """Whether the events of a search end without saying that its search ended or stopped."""
-    return row.kind == "search" and row.last > 0 and row.last_kind not in ("ended", "stopped")
+    """Whether the events of a study end without saying that its work ended or stopped."""
+    if row.kind != "search":
+        return row.last_kind == "running"
+    return row.last > 0 and row.last_kind not in ("ended", "stopped")
 
 
 def close_left(

@@ -198,7 +198,8 @@ class Study:
 
     def plot_fidelities(self) -> Figure:
         """Draw F_HF against F_LF of all samples that have both."""
-        return plots.fidelity_scatter(self._samples)
+        completed = self.journal.of(Completed)
+        return plots.fidelity_scatter(self._samples, completed[-1].summary.tau if completed else None)
 
     def __repr__(self) -> str:
         best = "no rule yet" if self.best is None else f"best {self.best.id}"

@@ -7,3 +7,4 @@ from .evaluation import (
 )
 from .search import fidelity_scatter as fidelity_scatter, progress as progress
 from .style import inline_svg as inline_svg, save as save
+from .tuning import trials as trials

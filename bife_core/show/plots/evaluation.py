@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from bife_core.base.arguments import checked
 from bife_core.base.stats import geometric_mean
-from bife_core.measure.evaluation.comparison import Comparison, known_as
+from bife_core.measure.evaluation.comparison import Comparison, Finding, known_as
 from bife_core.measure.evaluation.metrics import METRICS
 from bife_core.measure.evaluation.summary import EvaluationSummary
 from bife_core.show.plots import style
@@ -30,7 +30,7 @@ def ratio_figure(comparisons: Sequence[Comparison]) -> Figure:
     """Draw the ratio of each method to its baseline with the interval."""
     several = len({comparison.setting for comparison in comparisons}) > 1
     intervals = [
-        (f"{c.setting}, {name}" if several else name, c.ratio, c.ci_low, c.ci_high)
+        (f"{c.setting}, {name}" if several else name, c.ratio, c.ci_low, c.ci_high, c.finding)
         for c, name in ((comparison, known_as(comparison.method)) for comparison in comparisons)
     ]
     metrics = dict.fromkeys(METRICS[comparison.metric].words for comparison in comparisons)
@@ -38,12 +38,12 @@ def ratio_figure(comparisons: Sequence[Comparison]) -> Figure:
     return ratios(intervals, f"{' or '.join(metrics)}, ratio to {' or '.join(baselines)}")
 
 
-def ratios(intervals: Sequence[tuple[str, float, float | None, float | None]], label: str) -> Figure:
-    """Draw names, ratios to a baseline (better below 1) and the ends of their intervals."""
+def ratios(intervals: Sequence[tuple[str, float, float | None, float | None, Finding]], label: str) -> Figure:
+    """Draw names, ratios to a baseline (better below 1), and the ends of their intervals coloured by the finding."""
     figure = style.new_figure(6.5, 0.42 * len(intervals) + 1.4)
     axes = figure.subplots()
-    for row, (_, ratio, low, high) in enumerate(intervals):
-        colour = GREEN if high is not None and high < 1 else ORANGE if low is not None and low > 1 else GREY
+    for row, (_, ratio, low, high, finding) in enumerate(intervals):
+        colour = {"better": GREEN, "worse": ORANGE, "undecided": GREY}[finding]
         axes.plot([low or ratio, high or ratio], [row, row], color=colour, linewidth=2.4)
         axes.plot(ratio, row, color=colour, marker="o", markersize=7)
         axes.annotate(
@@ -65,7 +65,9 @@ def steps(changes: Sequence[tuple[str, float | None]], label: str) -> Figure:
     for _, ratio in changes:
         ends.append(ratio or ends[-1])
     names = [name if ratio else f"not measured: {name}" for name, ratio in changes]
-    figure = ratios([(name, end, None, None) for name, end in zip(names, ends[1:], strict=True)], label)
+    figure = ratios(
+        [(name, end, None, None, "undecided") for name, end in zip(names, ends[1:], strict=True)], label
+    )
     for row, (before, after) in enumerate(pairwise(ends)):
         colour = GREEN if after < before else ORANGE
         figure.axes[0].plot([before, after], [row, row], color=colour, linewidth=9.0, solid_capstyle="butt")

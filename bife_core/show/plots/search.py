@@ -39,8 +39,8 @@ def progress(summaries: Sequence[GenerationSummary]) -> Figure:
     return figure
 
 
-def fidelity_scatter(samples: Sequence[Sample]) -> Figure:
-    """Draw F_HF over F_LF of all rules that have both, the best of each named.
+def fidelity_scatter(samples: Sequence[Sample], tau: float | None = None) -> Figure:
+    """Draw F_HF over F_LF of all rules that have both, the best of each named, and tau, if there is one, as a line.
 
     A search on F_LF alone loses the drop between the best by each (paper, "Limitations of relying solely on F_LF").
     """
@@ -62,6 +62,8 @@ def fidelity_scatter(samples: Sequence[Sample]) -> Figure:
             axes.annotate(
                 text, (x[top_low], middle), xytext=(6, 0), textcoords="offset points", fontsize=9, va="center"
             )
+    if tau is not None:
+        axes.axvline(tau, color=GREY, linestyle="--", linewidth=1.3, label=f"tau {tau:.3g}")
     axes.set_xlabel("F_LF")
     axes.set_ylabel("F_HF (minus mean cost)")
     rank = ""

@@ -7,7 +7,7 @@ import io
 import re
 import warnings
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from matplotlib import rc_context
 from matplotlib.axes import Axes
@@ -61,14 +61,15 @@ def tidy(axes: Axes, *, grid: str = "both") -> None:
     axes.set_axisbelow(True)
 
 
-def readable_log(axes: Axes) -> None:
-    """Make the x axis logarithmic with readable ticks, also within one decade."""
-    axes.set_xscale("log")
-    low, high = axes.get_xlim()
+def readable_log(axes: Axes, of: Literal["x", "y"] = "x") -> None:
+    """Make an axis logarithmic with readable ticks, also within one decade."""
+    axes.set(**{f"{of}scale": "log"})
+    axis = axes.xaxis if of == "x" else axes.yaxis
+    low, high = axis.get_view_interval()
     wide = high / low > 12
-    axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)) if wide else MaxNLocator(4, prune=None))
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-    axes.xaxis.set_minor_formatter(NullFormatter())
+    axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)) if wide else MaxNLocator(4, prune=None))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axis.set_minor_formatter(NullFormatter())
 
 
 def save(

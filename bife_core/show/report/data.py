@@ -16,6 +16,7 @@ from bife_core.search import Sample
 from bife_core.search.types import SearchCost
 from bife_core.solver.scip.branching import FALLBACKS
 from bife_core.tuning.ablation import Ablation
+from bife_core.tuning.tuner import Course
 
 
 class SearchRecord(Value):
@@ -27,6 +28,7 @@ class SearchRecord(Value):
     cost: SearchCost | None = None
     chosen: str = ""  # why that rule, where more than F_HF decided
     origin: str = ""  # where its rules came from, see `PipelineConfig.origin_of_rules`
+    tau: float | None = None  # of the last generation
 
     @property
     def spent(self) -> str:
@@ -45,11 +47,12 @@ class SearchRecord(Value):
 
 
 class Story(Value):
-    """The searches behind an evaluation's rules, the ablation of its settings, and notes on its validity."""
+    """The searches behind an evaluation's rules, what is known of its settings, and notes on its validity."""
 
     searches: tuple[SearchRecord, ...] = ()
     notes: tuple[str, ...] = ()
     ablation: Ablation | None = None
+    tunings: dict[str, Course] = {}  # noqa: RUF012 - pydantic copies it; by name
 
 
 class Report(Value):

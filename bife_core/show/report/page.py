@@ -65,6 +65,15 @@ def _figures(report: Report) -> Iterator[ReportFigure]:
             f"Ratio to SCIP default settings by {METRICS[ablation.cost].words}, as groups of settings are added.",
             plots.steps([(step.group, step.ratio) for step in ablation.steps], "ratio so far"),
         )
+    tunings = [pair for story in report.stories for pair in story.tunings.items()]
+    for number, (name, course) in enumerate(tunings):
+        yield ReportFigure(
+            _numbered("trials", number),
+            "ablation",
+            f"Trials of {known_as(name)}",
+            "Each has its ratio over the design instances that it was raced on.",
+            plots.trials(course),
+        )
     for number, search in enumerate(report.searches):
         both = [c for c in search.samples if c.f_lf is not None and c.f_hf is not None]
         if len(both) > 1:
@@ -73,7 +82,7 @@ def _figures(report: Report) -> Iterator[ReportFigure]:
                 "search",
                 f"Low against high fidelity, {search.name}",
                 "Rules that were evaluated in the solver; a drop is what a search on F_LF alone would have lost.",
-                plots.fidelity_scatter(both),
+                plots.fidelity_scatter(both, search.tau),
             )
 
 

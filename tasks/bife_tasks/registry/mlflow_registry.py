@@ -19,12 +19,14 @@ from mlflow.exceptions import MlflowException
 from bife_core.base.values import digest_of
 from bife_core.base.wording import fits
 from bife_core.language.components import BRANCHING
+from bife_core.measure.evaluation.metrics import METRICS
 from bife_core.registry.base import Registry
 from bife_core.registry.choosing import PREFIX
 from bife_core.registry.evidence import MOST_IN_CARD, Evidence, RegisteredRule, numbered
 from bife_core.registry.local import LocalRegistry
 from bife_core.run.stages.evaluation_files import PAGE
 from bife_core.run.stages.records import EVALUATION, SEARCH
+from bife_core.show import plots
 from bife_core.solver.methods.base import Method
 from bife_core.solver.methods.scorer import Scorer
 from bife_core.solver.scip.solve import versions
@@ -39,6 +41,10 @@ _IN_FILE: Final = {"file", *Evidence.model_fields}.difference(
     ("benchmark", "metric", "ratio", "ci_low", "ci_high", "baseline", "solver", "sha", "search_key")
 )
 """What is known of a rule that its page does not show as tags."""
+_PICTURE: Final = "\n\n![Ratios of the versions, each on the instances it was measured on]("
+_VERSIONS: Final = "versions.png"
+_MOST_SHOWN: Final = 20
+"""Versions in the picture: the newest."""
 
 
 class MlflowRegistry(Registry):
@@ -136,6 +142,7 @@ class MlflowRegistry(Registry):
             )
             number = int(made.version)
             client.update_model_version(name, str(number), numbered(card, name, number))
+            self._show_versions(client, name, run_id)
             return number
 
     def update(
@@ -150,6 +157,22 @@ class MlflowRegistry(Registry):
                 client.set_model_version_tag(name, str(number), key, value)
             if card:
                 client.update_model_version(name, str(number), numbered(card, name, number) + _links(tags))
+            if run_id := tags.get("evaluation_run"):
+                self._show_versions(client, name, run_id)
+
+    def _show_versions(self, client: MlflowClient, name: str, run_id: str) -> None:
+        """Show the ratios of the last versions below the description of a name, by a picture in the newest's run."""
+        rules = [self._version(name, rule.version) for rule in self.versions(name)[:_MOST_SHOWN]]
+        rows = [
+            (f"version {rule.version}", evidence.ratio, evidence.ci_low, evidence.ci_high, evidence.finding)
+            for rule in rules
+            if (evidence := rule.evidence) is not None
+        ]
+        words = " or ".join(dict.fromkeys(METRICS[rule.metric].words for rule in rules))
+        client.log_figure(run_id, plots.ratios(rows, f"{words}, ratio to the baseline"), _VERSIONS)
+        about, *_ = (client.get_registered_model(name).description or "").partition(_PICTURE)
+        shown = f"{about}{_PICTURE}{_artifact(_VERSIONS, run_id)})"
+        client.update_registered_model(name, shown)
 
     def set_alias(self, name: str, alias: str, number: int | None) -> None:
         """Give an alias to one version of a name, or to none."""
@@ -214,9 +237,14 @@ def _links(tags: Mapping[str, str]) -> str:
         "search": mlflow_runs.run_url(tags["search_run"], SEARCH),
         "data": mlflow_runs.page(others, searchFilter=f"dataset.digest = '{tags['test_digest']}'"),
     }
-    costs = f"\n\n![Costs beside the baseline's](get-artifact?path=costs.png&run_uuid={run})"  # of MLflow's server
+    costs = f"\n\n![Costs beside the baseline's]({_artifact('costs.png', run)})"
     links = ", ".join(f"[{name}]({url})" for name, url in pages.items() if url)
     return f"{costs}\n\nIn MLflow: {links}"
+
+
+def _artifact(path: str, run_id: str) -> str:
+    """Return the address of a run's artifact on the pages of MLflow's server."""
+    return f"get-artifact?path={path}&run_uuid={run_id}"
 
 
 def _rule(version: ModelVersion, aliases: Iterable[str], *, with_evidence: bool = True) -> RegisteredRule:

@@ -12,7 +12,7 @@ from typing import Final
 
 from bife_core.base.errors import BifeError
 from bife_core.base.wording import counted
-from bife_core.run.stages.records import Record, read_record, store_record
+from bife_core.run.stages.records import Record, close_record, read_record, store_record
 from bife_core.run.study.journal import claim_on, close_left, left_open, read_journal
 from bife_core.store import ClaimTimeoutError, StudyRow
 from bife_core.store.home import project_home
@@ -96,8 +96,12 @@ def synchronise(reason: str, *, by_person: bool = False, of: str | None = None) 
 
 
 def _close_left(reason: str, by_person: bool = False, tags: Mapping[str, str] | None = None) -> None:
-    """Write into searches that no process works on that they stopped, with the calls no event reports."""
+    """Write into studies that no process works on that they stopped, with the calls no event reports."""
     for row in home_store().studies():
+        if row.kind != "search" and left_open(row):
+            with suppress(BifeError), home_store().claim(claim_on(row.key), timeout_s=0.0):
+                close_record(home_store(), row.key, reason, tags or {})
+            continue
         if not left_open(row) and not (tags and by_person and row.last_kind == "stopped"):
             continue
         folder = project_home().runs / row.key
@@ -118,16 +122,22 @@ def _sync(row: StudyRow, *, now: bool) -> str:
 
 
 def track_record(folder: Path, record: Record) -> str:
-    """Store a record, if it is new, of the study a folder is named like; return its run, empty if MLflow is away."""
+    """Store a record, if it is new, of the study a folder is named like; return its run, empty if MLflow is away.
+
+    The caller holds the claim on the study.
+    """
     study = folder.name
-    with home_store().claim(claim_on(study)):
-        store_record(home_store(), study, record, provenance.provenance())
-        _seen(study)
-        return "" if _track_stored(study, now=False) else mlflow_run(study)
+    store_record(home_store(), study, record, provenance.provenance())
+    _seen(study)
+    return "" if _track_stored(study, now=False, shown=record) else mlflow_run(study)
 
 
-def _track_stored(study: str, *, now: bool) -> str:
+def _track_stored(study: str, *, now: bool, shown: Record | None = None) -> str:
+    """Write a record that is stored; one that is under way as it is `shown`."""
     record, last = read_record(home_store(), study)
     if record is None:
         return ""
+    if shown is not None and record.state == "running":
+        kept = record.model_dump(include={"provenance", "began_unix_s"})
+        record = shown.model_copy(update={**kept, "at_unix_s": time.time()})
     return outage.deliver(study, last, partial(write_record, project_home().runs / study, record), now=now)

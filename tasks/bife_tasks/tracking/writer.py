@@ -24,6 +24,7 @@ from bife_core.search.answers import Answered
 from bife_core.search.generators.account import Account, Call, Spending
 from bife_core.search.population import ranked
 from bife_core.search.types import Entry
+from bife_core.show import plots
 from bife_core.solver.methods.base import RPB
 from bife_core.solver.methods.references import method_of
 from bife_core.solver.methods.scorer import RuleMethod
@@ -148,6 +149,11 @@ def _write_parent(search: _Search, run_id: str, folder: Path, time_ms: int) -> N
         for name in (news.tags.keys() - written.keys()) & client.get_run(run_id).data.tags.keys():
             client.delete_tag(run_id, name)
     if news.metrics:
+        if news.status != "FINISHED" and any(
+            c.f_lf is not None and c.f_hf is not None for c in search.samples.values()
+        ):
+            figure = plots.fidelity_scatter([*search.samples.values()], search.tau)
+            client.log_figure(run_id, figure, f"{reports.FIDELITIES}.png")
         mlflow_runs.log_table(run_id, reports.sample_rows([*search.samples.values()]), reports.SAMPLES)
     if news.status == "FINISHED":
         mlflow_runs.log_files(run_id, [path for name in _FILES for path in folder.glob(name)])
@@ -175,6 +181,7 @@ class _Search:
     rpb_f_hf: float | None = None
     unit: str = ""
     generation: int = 0
+    tau: float | None = None
     spending: Spending = field(default_factory=Spending)
     news: _News = field(default_factory=_News)
 
@@ -210,6 +217,7 @@ class _Search:
                 curves |= entry.spending.model_dump()
                 curves |= entry.model_dump(include={"mean_f_hf", "solved", "solve_cpu_s"})
                 self.generation, self.spending = entry.summary.generation, entry.spending
+                self.tau = entry.summary.tau
                 news.metrics += mlflow_runs.points(curves, _ms(entry), self.generation)
             case journal.Ended():
                 self._ended(entry)
@@ -320,7 +328,7 @@ class _Search:
 
 def write_record(folder: Path, record: Record) -> str:
     """Write a record, whose files lie in a folder, to MLflow; return the id of its run."""
-    time_ms, note = int(record.at_unix_s * 1000), record.note
+    client, time_ms, note = mlflow_runs.client(), int(record.at_unix_s * 1000), record.note
     tags = {**record.provenance, **record.tags}
     began_ms = int(record.began_unix_s * 1000) or time_ms
     if search := mlflow_run(tags.get("search_key", "")):
@@ -330,15 +338,18 @@ def write_record(folder: Path, record: Record) -> str:
     run = mlflow_runs.open_run(record.experiment, record.key, record.name, tags, start_ms=began_ms)
     run_id = str(run.info.run_id)
     if run.info.status != "FINISHED":
-        points = mlflow_runs.points(record.metrics, time_ms)
-        for name, values in record.curves.items():
-            points += [Metric(name, value, time_ms, step) for step, value in enumerate(values, 1)]
+        last = max((step for curve in record.curves.values() for step, _ in curve), default=0)
+        points = mlflow_runs.points(record.metrics, time_ms, last)
+        for name, curve in record.curves.items():
+            # A record is written again while it is under way: points keep the time at which they were new.
+            seen = client.get_metric_history(run_id, name) if name in run.data.metrics else ()
+            points += [Metric(name, value, time_ms, step) for step, value in curve[len(seen) :]]
         mlflow_runs.log(run_id, metrics=points, params=record.params, tags=tags)
         mlflow_runs.log_datasets(run_id, record.tags.get("benchmark", ""), record.params)
         shared = record.model_dump(include={"began_unix_s", "at_unix_s", "provenance"})
         for child in record.children:  # found by its key, also below a run that was deleted
             below = write_record(folder, child.model_copy(update=shared))
-            mlflow_runs.client().set_tag(below, MLFLOW_PARENT_RUN_ID, run_id)
+            client.set_tag(below, MLFLOW_PARENT_RUN_ID, run_id)
         for artifact, rows in record.tables.items():
             mlflow_runs.log_table(run_id, rows, artifact)
         mlflow_runs.log_files(run_id, [folder / name for name in record.files])
@@ -347,7 +358,12 @@ def write_record(folder: Path, record: Record) -> str:
             mlflow_runs.log(search, metrics=ratio, tags={"conclusion": tags["conclusion"]})
         if record.calls:
             store_traces(record.calls, Account(home_store(), record.calls).calls(), run_id, record.calls)
-        mlflow_runs.client().set_terminated(run_id, "FINISHED", time_ms)
+        if record.state != "running":
+            client.set_terminated(run_id, record.state.upper(), time_ms)
+        elif run.info.status != "RUNNING":
+            client.update_run(run_id, status="RUNNING")
+        if "stopped" in run.data.tags.keys() - tags.keys():
+            client.delete_tag(run_id, "stopped")
     return run_id
 
 

@@ -79,10 +79,33 @@ def test_the_correlation_and_the_drop_are_those_of_the_ranks():
     assert "drop 200%" in [text.get_text() for text in axes.texts]
     assert axes.get_title().endswith("3 rules, rank correlation -0.50")
     assert "correlation" not in plots.fidelity_scatter(both[:1]).axes[0].get_title()
+    assert labels(axes)[-1] == "best F_HF: b"
+    assert labels(plots.fidelity_scatter(both, 0.45).axes[0])[-1] == "tau 0.45"
+
+
+def test_the_trials_of_a_tuning_have_the_best_by_then_as_a_line():
+    (axes,) = plots.trials(((10.0, 1.0, 1.0), (12.0, None, 1.0), (15.0, 0.5, 0.5), (16.0, 2.0, 0.5))).axes
+    points = np.asarray(axes.collections[0].get_offsets())
+    assert points[[0, 2, 3]].tolist() == [[10.0, 1.0], [15.0, 0.5], [16.0, 2.0]], "the second failed"
+    best, default = axes.lines
+    assert (list(best.get_xdata()), list(best.get_ydata())) == (
+        [10.0, 12.0, 15.0, 16.0],
+        [1.0, 1.0, 0.5, 0.5],
+    )
+    assert list(default.get_ydata()) == [1.0, 1.0]
+    assert (axes.get_yscale(), labels(axes)) == ("log", ["trial", "best by then, 0.5"])
+
+
+def test_an_interval_has_the_colour_of_the_finding_and_not_of_its_ends():
+    rows = [("a", 0.9, 0.8, 0.98, "undecided"), ("b", 0.5, 0.4, 0.6, "better"), ("c", 2.0, 1.5, 3.0, "worse")]
+    lines = plots.ratios(rows, "time").axes[0].lines
+    assert [line.get_color() for line in lines[:6:2]] == ["#6E6E6E", "#009E73", "#D55E00"]
 
 
 def test_a_figure_within_a_page_takes_the_colours_of_the_page(tmp_path):
-    figure = plots.ratios([("rule <1>", 0.5, 0.4, 0.6), ("other", 1.2, None, None)], "CPU time, ratio to RPB")
+    figure = plots.ratios(
+        [("rule <1>", 0.5, 0.4, 0.6, "better"), ("other", 1.2, None, None, "undecided")], "time"
+    )
     assert [text.get_text() for text in figure.axes[0].texts] == ["0.5", "1.2"]
     svg = plots.inline_svg(figure, "one", 'Half of "it" <b>')
     assert svg.startswith("<svg ")

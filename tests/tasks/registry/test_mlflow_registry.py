@@ -3,12 +3,14 @@
 import mlflow
 import pytest
 from click.testing import CliRunner
+from matplotlib.figure import Figure
 
 from bife_core.registry.evidence import CHALLENGER, CHAMPION
 from bife_core.registry.local import LocalRegistry
 from bife_core.run.stages.evaluation_files import sample_name
 from bife_core.run.stages.records import SEARCH
 from bife_core.run.stages.runtime import Runtime
+from bife_core.show import plots
 from bife_core.solver.methods.references import registered_tags, stored_text
 from bife_core.store.home import project_home
 from bife_tasks.registry import registry as deciding_registry
@@ -90,6 +92,25 @@ def test_the_card_of_a_version_leads_to_what_its_evidence_names(name):
         f"](get-artifact?path=costs.png&run_uuid={run})",
     ):
         assert page in card
+
+
+def test_the_page_of_a_name_shows_the_ratios_of_its_versions(name, monkeypatch):
+    drawn = []
+    monkeypatch.setattr(plots, "ratios", lambda rows, label: drawn.append((rows, label)) or Figure())
+    made_champion(name, 0)
+    second = made_champion(name, 1, ratio=0.9, ci_high=1.2)
+    rows, label = drawn[-1]
+    assert [(row[0], row[1], row[-1]) for row in rows] == [
+        ("version 2", 0.9, "undecided"),
+        ("version 1", 0.8, "better"),
+    ]
+    assert label == "CPU time, ratio to the baseline"
+    about = mlflow_runs.client().get_registered_model(name).description
+    run = second.tags["evaluation_run"]
+    assert about.startswith("Branching rules for ")
+    assert about.count("![") == 1
+    assert about.endswith(f"](get-artifact?path=versions.png&run_uuid={run})")
+    assert "versions.png" in {each.path for each in mlflow_runs.client().list_artifacts(run)}
 
 
 def test_a_home_that_began_without_mlflow_carries_over(name, tmp_path, monkeypatch):

@@ -87,7 +87,10 @@ def test_the_conclusion_says_what_was_chosen_and_each_sentence_once(turns):
 def test_the_report_says_what_brought_it(turns):
     _, result = turns
     directory = result.evaluation.directory
-    ablation = Story.model_validate_json((directory / "story.json").read_bytes()).ablation
+    story = Story.model_validate_json((directory / "story.json").read_bytes())
+    ablation = story.ablation
+    assert story.tunings["tuned"] == result.tuned.tuning.course
+    assert "Trials of tuned." in (directory / "report.html").read_text()
     assert math.prod(step.factor or 1.0 for step in ablation.steps) == pytest.approx(ablation.steps[-1].ratio)
     lead = result.evaluation.summary.methods[result.evaluation.summary.rule]
     assert ("branching" in {step.group for step in ablation.steps}) == (lead.branching.identity != RPB)
@@ -100,7 +103,12 @@ def test_what_was_tuned_is_a_record_and_a_file_that_branches(turns, runtime):
     found = result.tuned.tuning
     assert load_method(result.tuned.path).identity == found.configuration.identity
     record, _ = read_record(runtime.store, result.tuned.path.parent.name)
-    assert (record.metrics["ratio"], record.files) == (found.best.raced.ratio, (result.tuned.path.name,))
+    files = (result.tuned.path.name, "trials.png")
+    assert (record.metrics["ratio"], record.files) == (found.best.raced.ratio, files)
+    assert record.curves["ratio"][-1] == (int(found.cpu_s), found.best.raced.ratio)
+    assert [ratio for _, ratio in record.curves["trial_ratio"]] == [
+        trial.raced.ratio for trial in found.trials if trial.raced.ratio
+    ]
     assert record.children[0].name == "t000 *"
     for child, trial in zip(record.children, found.trials, strict=True):
         changed = {name: value for name, value in child.params.items() if value != "SCIP default"}

@@ -8,6 +8,9 @@ import pytest
 from bife_core.measure.trials import Raced
 from bife_core.run.presets import preset, with_overrides
 from bife_core.run.stages import tune as stage
+from bife_core.run.stages.records import read_record
+from bife_core.run.stages.tracker import Tracker
+from bife_core.run.study.journal import claim_on
 from bife_core.tuning.space import Space
 from bife_core.tuning.tuner import Trial, Tuning
 from tests.support.programs import FOREIGN
@@ -50,6 +53,37 @@ def test_what_was_found_is_compared_on_instances_that_chose_nothing(tuned, runti
     fewer = stage.tune(config, runtime, 10.0).notes[-1]
     assert "1 instance)" in fewer or "no method branches on any of 1 instance" in fewer, fewer
     assert not stage.tune(config, runtime, 10.0, beside=True).notes[-1].startswith("On instances that chose")
+
+
+def test_a_tuning_is_recorded_while_it_goes_on(runtime, monkeypatch):
+    shown, show = [], Tracker.show
+
+    def noted(self, study, record):
+        held = not self.home.store.claims.take([claim_on(study)])
+        shown.append((record, held, read_record(self.home.store, study)[0]))
+        return show(self, study, record)
+
+    monkeypatch.setattr(Tracker, "show", noted)
+    monkeypatch.setattr(stage, "_RECORD_EVERY_S", 0.0)
+    result = stage.tune(with_overrides(preset("smoke"), SETTINGS), runtime, 0.3, beside=True)
+    records, held, _ = zip(*shown, strict=True)
+    assert all(held), "no other process closes it"
+    assert len(records) == len(result.tuning.trials) + 1, "at the beginning, after each trial and at the end"
+    assert [record.state for record in records] == ["running"] * (len(records) - 1) + ["finished"]
+    assert len({record.key for record in records}) == 1
+    assert records[0].curves == {}
+    for count, record in enumerate(records[1:-1], 2):
+        assert record.curves["ratio"] == records[-1].curves["ratio"][:count]
+        assert record.metrics["trials"] == count
+    folder = result.path.parent
+    assert (folder / records[1].files[0]).read_bytes().startswith(b"\x89PNG")
+    again, repeated = (
+        stage.tune(with_overrides(preset("smoke"), SETTINGS), runtime, 0.3, beside=True),
+        shown[-1],
+    )
+    assert (again.path, again.tuning) == (result.path, result.tuning)
+    assert repeated[2].state == "finished", "who asks again opens nothing anew"
+    assert [event.kind for event in runtime.store.events(folder.name)] == ["running", "finished"]
 
 
 def test_where_nothing_was_found_nothing_is_validated(tuned, runtime):

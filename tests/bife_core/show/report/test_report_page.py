@@ -82,7 +82,8 @@ def story():
     ]
     ablation = Ablation(steps=tuple(brought), instances=6, cost="time")
     notes = ("From <script>alert(1)</script>.",)
-    return Story(searches=(search,), notes=notes, ablation=ablation)
+    tunings = {"tuned": ((1.0, 1.0, 1.0), (2.0, None, 1.0), (3.0, 0.5, 0.5))}
+    return Story(searches=(search,), notes=notes, ablation=ablation, tunings=tunings)
 
 
 @pytest.fixture(scope="module")
@@ -168,7 +169,7 @@ def test_it_is_made_for_phones_and_for_the_dark(page):
 
 def test_all_figures_are_there(summary, story):
     names = [figure.name for figure in report_figures(Report(evaluations=(summary,), stories=(story,)))]
-    assert names == ["ratios", "instances", "ablation", "fidelities"]
+    assert names == ["ratios", "instances", "ablation", "trials", "fidelities"]
 
 
 def test_no_use_of_a_test_set_gives_an_interval_of_100_percent(summary):
