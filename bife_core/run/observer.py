@@ -73,9 +73,13 @@ class SearchState(GenerationSummary):
 class Observer:
     """Learns what a run does; this one writes it to Python's logging, as ``bife``. No method may raise or take long."""
 
+    def log(self, level: int, text: str) -> None:
+        """Write a line; what shows a run in another way needs none."""
+        LOG.log(level, "%s", text)
+
     def stage(self, name: str, about: str) -> None:
         """Note that a stage begins, such as the collection."""
-        LOG.info("%s: %s", name, about)
+        self.log(logging.INFO, f"{name}: {about}")
 
     def expect(self, estimate: Estimate) -> None:
         """Note how long the stages of a run that begins will take."""
@@ -88,8 +92,8 @@ class Observer:
 
     def generation(self, state: SearchState) -> None:
         """Note that a generation is complete."""
-        LOG.info("%s", state.sentence)
+        self.log(logging.INFO, state.sentence)
 
     def note(self, text: str) -> None:
         """Note something a person should know."""
-        LOG.warning("%s", text)
+        self.log(logging.WARNING, text)

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 from functools import partial
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from prefect.exceptions import FlowPauseTimeout
+from prefect.client.orchestration import get_client
+from prefect.client.schemas.objects import FlowRun, State, StateType
+from prefect.exceptions import FlowPauseTimeout, Pause
 from prefect.flow_runs import pause_flow_run, suspend_flow_run
 from prefect.input import RunInput
+from prefect.states import Cancelled
 from pydantic import Field
 
 from bife_core.base.errors import ConfigError
@@ -16,6 +19,7 @@ from bife_core.registry.base import GATE, Case, ChampionChange
 from bife_core.registry.evidence import UNGATED, RegisteredRule
 from bife_core.run.stages.conclusions import link
 from bife_core.run.stages.tracker import Tracker
+from bife_flows.reporting.artifacts import runs_of, showing
 from bife_flows.reporting.conduct import described, stage
 from bife_flows.reporting.conductor import flow_runtime, present_run, with_message
 from bife_tasks.stores import observer
@@ -54,15 +58,6 @@ def promotion(
 
     A challenger that does not pass the gate stays what it is; no person is asked. Where a run belongs to a deployment,
     its process ends while it waits for an answer, and a new one goes on with it.
-
-    Parameters
-    ----------
-    name : str
-        The registered model.
-    approval : str
-        'person' waits for an answer on Prefect's page, 'gate' promotes by the numbers alone.
-    wait_hours : float
-        After this time without an answer the challenger stays what it is.
     """
     if approval == "person":
         _require_pages("promote with approval='gate'")
@@ -87,7 +82,10 @@ def promotion(
         runtime.conductor.step("refuse the challenger", f"refuse version {version} of {name}", refused)
         what = f"was refused by {by}"
     change = ChampionChange(name=name, version=version, champion=decision == "approve", by=by, reason=reason)
-    return with_message(change, f"Version {version} {what}: {reason}")
+    outcome = f"Version {version} {what}: {reason}"
+    if decision:
+        _end_others(name, outcome)
+    return with_message(change, outcome)
 
 
 @stage("rollback", "{name}")
@@ -102,16 +100,7 @@ def rollback(
 ) -> ChampionChange:
     """Take the champion of a registered model out of use: the one that it replaced, if any, is champion again.
 
-    Parameters
-    ----------
-    name : str
-        The registered model.
-    reason, who : str
-        Kept in the registry beside the version that loses the alias. Without `who` a person is asked on this page.
-    version : int, optional
-        The champion that is meant; it is an error if another is champion now.
-    wait_hours : float
-        After this time without an answer the champion stays what it is.
+    It is an error if another version than a given one is champion now.
     """
     runtime = flow_runtime()
     if not who:
@@ -160,6 +149,21 @@ def _require_pages(otherwise: str) -> None:
         )
 
 
+def _end_others(name: str, outcome: str) -> None:
+    """End the other runs that wait for an answer on a challenger of a name: it was given here."""
+    present = present_run()
+    with showing(), get_client(sync_client=True) as client:
+        for run in runs_of(client, ["promotion"], [StateType.PAUSED]):
+            same = run.parameters.get("name") == name and run.deployment_id is not None
+            if same and present is not None and run.id != present.id:
+                _set_state(run, Cancelled(message=f"Answered in another run. {outcome}"))
+
+
+def _set_state(run: FlowRun, state: State[Any]) -> None:
+    with get_client(sync_client=True) as client:
+        client.set_flow_run_state(run.id, state, force=True)
+
+
 def _ask(about: str, key: str, wait_hours: float) -> tuple[str | None, str, str]:
     """Return what a person decides on what is shown in Markdown, who, and why; no decision if none comes in time."""
     form, limit_s, run = Approval.with_initial_data(description=about), int(wait_hours * 3600), present_run()
@@ -168,7 +172,12 @@ def _ask(about: str, key: str, wait_hours: float) -> tuple[str | None, str, str]
     try:
         if run is not None and run.deployment_id is not None:
             # No process waits; the worker starts the run anew once there is an answer.
-            answer = suspend_flow_run(wait_for_input=form, timeout=limit_s, key=key)
+            try:
+                answer = suspend_flow_run(wait_for_input=form, timeout=limit_s, key=key)
+            except Pause as suspended:
+                if suspended.state is not None:  # Prefect's own says nothing
+                    _set_state(run, suspended.state.model_copy(update={"message": _ANSWER}))
+                raise
         else:
             answer = pause_flow_run(wait_for_input=form, timeout=limit_s, poll_interval=_POLL_S, key=key)
     except FlowPauseTimeout:

@@ -87,6 +87,13 @@ def _search(path):
     )
 
 
+def _picture(page):
+    """Wait for a picture that the page holds itself."""
+    picture = page.get_by_role("img", name="The curve")
+    picture.wait_for(state="visible")
+    assert picture.evaluate("picture => picture.naturalWidth") > 100
+
+
 def _tab(name):
     return lambda page: page.get_by_role("tab", name=name).click()
 
@@ -152,12 +159,13 @@ VIEWS = (
     ),
     View(
         "prefect-run",
-        lambda shown: shown.run_page(shown.search),
+        lambda shown: shown.run_page(shown.pipeline),
         (
             "Completed",
             f"population-{BENCHMARK}",
             f"anytime-{BENCHMARK}",
             f"progress-{BENCHMARK}",
+            f"pipeline-{BENCHMARK}",
             "samples 24/24",
         ),
         _tab("Artifacts"),
@@ -170,7 +178,8 @@ VIEWS = (
     View(
         "prefect-anytime",
         _artifact("anytime"),
-        ("Best F_HF so far over CPU seconds in the solver.", "CPU seconds", "best F_HF"),
+        ("Best F_HF so far over CPU seconds in the solver.", "CPU seconds", "g00-c0"),
+        _picture,
     ),
     View(
         "prefect-conclusion",

@@ -95,8 +95,10 @@ def measured(result: EvaluationResult) -> list[tuple[str, str]]:
 
 
 def _table(result: EvaluationResult) -> str:
+    """Return the outcome of a comparison in a table, without the sentence that heads its page."""
+    facts = [(name, value.removeprefix(result.sentence).strip()) for name, value in measured(result)]
     return "| | |\n|---|---|\n" + "\n".join(
-        f"| {name} | {as_markdown(value)} |" for name, value in measured(result)
+        f"| {name} | {as_markdown(value)} |" for name, value in facts if value
     )
 
 

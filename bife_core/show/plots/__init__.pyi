@@ -5,6 +5,6 @@ from .evaluation import (
     ratios as ratios,
     steps as steps,
 )
-from .search import fidelity_scatter as fidelity_scatter, progress as progress
-from .style import inline_svg as inline_svg, save as save
+from .search import anytime as anytime, fidelity_scatter as fidelity_scatter, progress as progress
+from .style import data_url as data_url, inline_svg as inline_svg, save as save
 from .tuning import trials as trials

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from bife_core.base.wording import counted
-from bife_core.search.types import GenerationSummary, Sample
+from bife_core.search.types import CostPoint, GenerationSummary, Sample
 from bife_core.show.plots.style import BLUE, GREY, ORANGE, YELLOW, new_figure, tidy
 
 
@@ -36,6 +36,18 @@ def progress(summaries: Sequence[GenerationSummary]) -> Figure:
     for axes in (low, high):
         tidy(axes)
         axes.legend(frameon=False, fontsize=9)
+    return figure
+
+
+def anytime(curve: Sequence[CostPoint]) -> Figure:
+    """Draw the best F_HF by CPU seconds in the solver."""
+    figure = new_figure(6.5, 3.0)
+    axes = figure.subplots()
+    points = [(point.solver_s, point.f_hf) for point in curve]
+    axes.step(*zip(*points, strict=True), where="post", color=ORANGE, marker="D", markersize=4, linewidth=1.8)
+    axes.set_xlabel("CPU seconds in the solver")
+    axes.set_ylabel("best F_HF")
+    tidy(axes)
     return figure
 
 

@@ -6,6 +6,7 @@ import html
 import io
 import re
 import warnings
+from base64 import b64encode
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -82,6 +83,11 @@ def save(
         for path, kind in zip(files, formats, strict=True):
             write_whole(path, _drawn(figure, format=kind, metadata=stamps.get(kind)))
     return files
+
+
+def data_url(figure: Figure) -> str:
+    """Return a figure as an address that holds it, for pages without files."""
+    return f"data:image/png;base64,{b64encode(_drawn(figure, format='png')).decode()}"
 
 
 def _drawn(figure: Figure, **options: Any) -> bytes:

@@ -5,19 +5,15 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from typing import Final, cast
+from functools import cache
+from typing import Final
 from uuid import UUID
 
 import httpx
-from prefect.artifacts import (
-    create_markdown_artifact,
-    create_progress_artifact,
-    create_table_artifact,
-    update_progress_artifact,
-)
+from prefect import runtime
 from prefect.client.orchestration import SyncPrefectClient, get_client
 from prefect.client.schemas.actions import ArtifactCreate, ArtifactUpdate
 from prefect.client.schemas.filters import ArtifactFilter, FlowFilter, FlowRunFilter
@@ -28,9 +24,10 @@ from prefect.utilities.urls import url_for
 
 from bife_core.base.errors import BifeError
 from bife_core.base.wording import first_line, storable
-from bife_core.run.study import SearchState
+from bife_core.run.observer import SearchState, TrackedRun
+from bife_core.run.stages.conclusions import links
 from bife_core.run.study.files import sample_rows
-from bife_core.search import CostPoint
+from bife_core.show import plots
 from bife_tasks.overview import Link, Server, age_text, markdown, sections
 from bife_tasks.stores import observer
 
@@ -64,75 +61,67 @@ def showing() -> Iterator[None]:
         observer().note(f"Prefect did not take what its pages would show ({first_line(error)}).")
 
 
-class SearchPage:
-    """The artifacts of one search, with keys by benchmark for Prefect's history; `links` are Markdown."""
+@cache
+def _started(number: str) -> UUID:
+    """Return the run that was started, of which that of a number is the present part: Prefect asks its API for it."""
+    return UUID(runtime.flow_run.root_flow_run_id or number)
 
-    def __init__(self, label: str, links: str) -> None:
-        self._label, self._links = label, links
-        self._bar: UUID | None = None
-        self._tables: dict[str, UUID] = {}
-        self._drawn: tuple[CostPoint, ...] = ()
 
-    def generation(self, state: SearchState) -> None:
-        """Bring bar, table and, if a better rule was found, the anytime curve to where a generation ended."""
+def _show(kind: str, key: str, data: str | float, about: str, *, of_run: bool = True) -> None:
+    """Show an artifact, of a kind by Prefect's word, in the place of the last one by that key.
+
+    It is of the run that was started, so that the page of a pipeline has those of its parts.
+    """
+    run = _started(number) if of_run and (number := runtime.flow_run.id) else None
+    wanted = {"key": {"any_": [key]}} | ({} if run is None else {"flow_run_id": {"any_": [run]}})
+    new = {"data": storable(data) if isinstance(data, str) else data, "description": about}
+    with get_client(sync_client=True) as client:
+        if shown := client.read_artifacts(artifact_filter=ArtifactFilter.model_validate(wanted), limit=1):
+            client.update_artifact(shown[0].id, ArtifactUpdate.model_validate(new))
+        else:
+            client.create_artifact(ArtifactCreate(type=kind, key=key, flow_run_id=run, **new))
+
+
+def show_generation(label: str, run: TrackedRun, state: SearchState) -> None:
+    """Bring bar, rules and anytime curve of a search, keyed by its benchmark for Prefect's history, up to date."""
+    where = links(run)
+    rows = [{name: _shown(row[name]) for name in _TABLE_COLUMNS} for row in sample_rows(state.rules)[:50]]
+    about = f"Rules after generation {state.generation}, best first. {where}"
+    with showing():
         percent = min(100.0, 100.0 * state.samples_total / state.budget)
-        rows = sample_rows(state.rules)[:50]
-        with showing():
-            if self._bar is None:
-                key = artifact_key("progress", self._label)
-                # Prefect's stubs allow for an asynchronous caller; here it returns the id.
-                self._bar = cast(UUID, create_progress_artifact(percent, key=key, description=state.sentence))
-            else:
-                update_progress_artifact(self._bar, progress=percent, description=state.sentence)
-            self._table(
-                "population",
-                [{name: _shown(row[name]) for name in _TABLE_COLUMNS} for row in rows],
-                f"Rules after generation {state.generation}, best first. {self._links}",
-            )
-            if state.curve and state.curve != self._drawn:
-                self._drawn = state.curve
-                points = [
-                    {"CPU seconds": round(at.solver_s, 1), "best F_HF": at.f_hf, "rule": at.sample}
-                    for at in state.curve
-                ]
-                self._table(
-                    "anytime", points, f"Best F_HF so far over CPU seconds in the solver. {self._links}"
-                )
-
-    def _table(self, kind: str, rows: list[dict[str, object]], about: str) -> None:
-        """Show a table, in the place of the last one of its kind."""
-        if kind not in self._tables:
-            key = artifact_key(kind, self._label)
-            self._tables[kind] = cast(UUID, create_table_artifact(rows, key=key, description=about))
-            return
-        with get_client(sync_client=True) as client:
-            client.update_artifact(
-                self._tables[kind], ArtifactUpdate(data=json.dumps(rows), description=about)
-            )
+        _show("progress", artifact_key("progress", label), percent, state.sentence)
+        _show("table", artifact_key("population", label), json.dumps(rows), about)
+        if state.curve:
+            points = "".join(f"| {at.solver_s:.1f} | {at.f_hf:.4g} | {at.sample} |\n" for at in state.curve)
+            table = f"| CPU seconds | best F_HF | rule |\n|---|---|---|\n{points}"
+            curve = f"![The curve]({plots.data_url(plots.anytime(state.curve))})\n\n{table}"
+            about = f"Best F_HF so far over CPU seconds in the solver. {where}"
+            _show("markdown", artifact_key("anytime", label), curve, about)
 
 
 def show_conclusion(label: str, stage: str, text: str) -> None:
     """Write the conclusion of a stage where Prefect's reader looks first."""
-    about = f"Conclusion of the {stage} on {label}"
     with showing():
-        create_markdown_artifact(storable(text), key=artifact_key(stage, label), description=about)
+        _show("markdown", artifact_key(stage, label), text, f"Conclusion of the {stage} on {label}")
+
+
+def runs_of(client: SyncPrefectClient, names: list[str], states: Iterable[StateType]) -> list[FlowRun]:
+    """Return the runs of flows that are in one of some states, the last first."""
+    return client.read_flow_runs(
+        flow_filter=FlowFilter.model_validate({"name": {"any_": names}}),
+        flow_run_filter=FlowRunFilter.model_validate({"state": {"type": {"any_": [*states]}}}),
+        sort=FlowRunSort.EXPECTED_START_TIME_DESC,
+    )
 
 
 def on_server(client: SyncPrefectClient, pages: str | None = None) -> Server:
     """Return what a Prefect server has to show in the overview; `pages` is the address of its pages."""
 
-    def runs(names: list[str], **further: object) -> list[FlowRun]:
-        return client.read_flow_runs(
-            flow_filter=FlowFilter.model_validate({"name": {"any_": names}}),
-            flow_run_filter=FlowRunFilter.model_validate(further),
-            sort=FlowRunSort.EXPECTED_START_TIME_DESC,
-        )
-
     def linked(run: FlowRun) -> Link:
         return Link(run.name, url_for("flow-run", obj_id=run.id, default_base_url=pages) or "")
 
-    paused = runs(["promotion", "rollback"], state={"type": {"any_": [StateType.PAUSED]}})
-    ended = runs(["pipeline"], state={"type": {"any_": [*TERMINAL_STATES]}})[:_PIPELINES]
+    paused = runs_of(client, ["promotion", "rollback"], [StateType.PAUSED])
+    ended = runs_of(client, ["pipeline"], TERMINAL_STATES)[:_PIPELINES]
     now = datetime.now(UTC)
     return Server(
         waiting=[(linked(run), age_text(now - run.state.timestamp)) for run in paused if run.state],
@@ -149,12 +138,6 @@ def renew() -> None:
     if not os.environ.get("PREFECT_API_URL"):
         return  # an API that ends with its run has no pages
     with get_client(sync_client=True) as client:
-        text = storable(markdown(sections(lambda: on_server(client))))
-        about = "Champions, challengers, searches, pipelines, money, what waits and what the disk holds"
-        wanted = ArtifactFilter.model_validate({"key": {"any_": [OVERVIEW]}})
-        artifacts = client.read_artifacts(artifact_filter=wanted, limit=1)
-        if artifacts:
-            client.update_artifact(artifacts[0].id, ArtifactUpdate(data=text, description=about))
-        else:
-            made = ArtifactCreate(type="markdown", key=OVERVIEW, data=text, description=about)
-            client.create_artifact(made)
+        text = markdown(sections(lambda: on_server(client)))
+    about = "Champions, challengers, searches, pipelines, money, what waits and what the disk holds"
+    _show("markdown", OVERVIEW, text, about, of_run=False)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import inspect
-import logging
 import os
 import re
 import socket
@@ -25,7 +24,7 @@ from pydantic import Field
 
 from bife_core.base.errors import BifeError
 from bife_core.base.wording import storable
-from bife_core.run.observer import Observer, SearchState
+from bife_core.run.observer import Observer
 from bife_core.store.claims import began_s, runs
 from bife_core.store.home import project_home
 from bife_flows.reporting.artifacts import renew, showing
@@ -50,19 +49,8 @@ class RunLog(Observer):
     def __init__(self) -> None:
         self._of_the_flow: Any = get_run_logger()
 
-    def stage(self, name: str, about: str) -> None:
-        """Log that a stage begins."""
-        self._log(logging.INFO, f"{name}: {about}")
-
-    def generation(self, state: SearchState) -> None:
-        """Log how far the search is."""
-        self._log(logging.INFO, state.sentence)
-
-    def note(self, text: str) -> None:
-        """Log what a person should know."""
-        self._log(logging.WARNING, text)
-
-    def _log(self, level: int, text: str) -> None:
+    def log(self, level: int, text: str) -> None:
+        """Write to the log of the present run, a task's within one."""
         try:
             logger = get_run_logger()
         except MissingContextError:  # in a thread that belongs to no run

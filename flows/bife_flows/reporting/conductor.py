@@ -22,13 +22,11 @@ from pydantic import SecretStr
 
 from bife_core.base.errors import BifeError, GeneratorError, StoreError
 from bife_core.run.config import GeneratorConfig, PipelineConfig
-from bife_core.run.observer import SearchState, TrackedRun
-from bife_core.run.stages.conclusions import links
 from bife_core.run.stages.runtime import Conductor, PresentRun, Runtime
 from bife_core.search.generators import GENERATORS
 from bife_core.search.generators.model_settings import holding_key
 from bife_core.workers import WorkerFailure
-from bife_flows.reporting.artifacts import SearchPage, show_conclusion
+from bife_flows.reporting.artifacts import show_conclusion, show_generation
 from bife_tasks.stores import announce, observer, tracker
 
 P = ParamSpec("P")
@@ -102,7 +100,7 @@ class PrefectConductor(Conductor):
 
     announce = staticmethod(announce)
     conclude = staticmethod(show_conclusion)
-    _page: SearchPage | None = None
+    show_generation = staticmethod(show_generation)
 
     @property
     def present(self) -> PresentRun:
@@ -154,11 +152,6 @@ class PrefectConductor(Conductor):
                 f"Prefect's Secret block {KEY_BLOCK} could not be read ({type(error).__name__}); set {variable}."
             ) from None
         return holding_key(SecretStr(str(block.data["value"])))
-
-    def show_generation(self, label: str, run: TrackedRun, state: SearchState) -> None:
-        """Bring the page of a search up to date."""
-        self._page = self._page or SearchPage(label, links(run))
-        self._page.generation(state)
 
 
 def flow_runtime() -> Runtime:

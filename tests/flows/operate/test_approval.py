@@ -23,9 +23,12 @@ def waiting(operated, run_id, besides=""):
     def asks():
         run = operated.page.run(run_id)
         assert run["state_type"] not in ("FAILED", "CRASHED", "COMPLETED"), run["state"]
-        return run["state_name"] == "Suspended" and run["state"]["id"] != besides and run
+        # Prefect suspends it without a message.
+        said = run["state"]["message"] and run["state"]["id"] != besides
+        return run["state_name"] == "Suspended" and said and run
 
     run = until(asks, "a person to be asked")
+    assert run["state"]["message"].endswith("open the menu at the top right of its page, then Resume.")
     pid = run["labels"]["bife.pid"]
     until(lambda: not psutil.pid_exists(pid), "the process of the run to end")
     return run
@@ -69,9 +72,16 @@ def test_an_answer_is_about_the_version_the_person_saw(operated, name):
     assert "Version 3" in question(operated, again)
     assert version(operated, name, 1)["aliases"] == ["champion"]
 
+    # Another operator had the same asked: both runs say what came of it.
+    other = start(operated, name)
     operated.page.resume(run["id"], decision="reject", reason="reads too many features", who="Ada")
     ended = operated.page.end_of(run["id"])
     assert ended["state"]["message"] == "Version 3 was refused by Ada: reads too many features"
+    elsewhere = operated.page.end_of(other["id"])["state"]
+    assert elsewhere["message"] == f"Answered in another run. {ended['state']['message']}"
+    assert (
+        operated.page.resume(other["id"], decision="approve", reason="late", who="Bob")["status"] == "ABORT"
+    )
     refused = version(operated, name, 3)
     assert (refused["rejected_by"], refused["rejected_reason"]) == ("Ada", "reads too many features")
     assert refused["aliases"] == []

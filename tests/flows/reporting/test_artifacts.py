@@ -1,7 +1,8 @@
 """What Prefect's API holds after a run, which is what its pages show."""
 
-import json
 import logging
+import re
+from base64 import b64decode
 
 import pytest
 from prefect import task
@@ -46,10 +47,16 @@ def test_a_table_a_bar_and_a_curve_grow_with_the_search_which_ends_with_a_senten
     # The API holds the searches of other tests as well.
     (ended, *_) = [run for run in flow_runs("search") if run["state"]["message"] == sentence]
     assert ended["state"]["name"] == "Completed"
+    (whole,) = {
+        str(artifact.flow_run_id)
+        for artifact in artifacts("pipeline-combinatorial-auction")
+        if smoke.result.search.run.ranking in artifact.data
+    }
+    assert whole in {run["id"] for run in flow_runs("pipeline")}
 
     def shown(kind):
         found = artifacts(f"{kind}-combinatorial-auction")
-        return [artifact for artifact in found if str(artifact.flow_run_id) == ended["id"]]
+        return [artifact for artifact in found if str(artifact.flow_run_id) == whole]
 
     (table,) = shown("population")
     assert table.description.startswith(
@@ -58,9 +65,29 @@ def test_a_table_a_bar_and_a_curve_grow_with_the_search_which_ends_with_a_senten
     assert f'"id": "{best.id}"' in str(table.data).splitlines()[0][:40]
     assert shown("progress")[-1].data == 100.0
     (drawn,) = shown("anytime")
-    curve = json.loads(drawn.data)
-    assert curve[-1]["best F_HF"] == best.f_hf
-    assert curve == sorted(curve, key=lambda point: (point["CPU seconds"], point["best F_HF"]))
+    picture, *rows = re.findall(
+        r"^!\[The curve\]\(data:image/png;base64,.*\)$|^\|.*[\d.]+ .*\|$", drawn.data, re.M
+    )
+    assert b64decode(picture.rpartition(",")[2].rstrip(")")).startswith(b"\x89PNG")
+    curve = [tuple(row.strip("| ").split(" | ")) for row in rows]
+    assert curve[-1][1:] == (f"{best.f_hf:.4g}", best.id)
+    assert curve == sorted(curve, key=lambda point: (float(point[0]), float(point[1])))
+
+
+@stage("showing", "{what}")
+def showing_again(what: str) -> None:
+    """Conclude twice, as a run does that was killed and goes on."""
+    for text in ("First.", f"{what} at last."):
+        PrefectConductor().conclude("my plans", "showing", text)
+
+
+def test_a_run_has_the_latest_of_its_artifacts_alone_and_a_key_those_of_all_runs(prepared):
+    showing_again("Salt")
+    showing_again("Plans")
+    assert [artifact.data for artifact in artifacts("showing-my-plans")] == [
+        "Salt at last.",
+        "Plans at last.",
+    ]
 
 
 def test_the_conclusion_holds_rule_ratio_and_links(smoke):

@@ -73,11 +73,16 @@ def test_the_conclusion_says_what_was_chosen_and_each_sentence_once(turns):
     advice, method = "Search longer.", result.evaluation.method
     text = pipeline_conclusion(result.model_copy(update={"advice": advice, "notes": (*result.notes, advice)}))
     reference = result.registered.reference
-    parts = (f"# {result.evaluation.sentence}", f"`{reference}`", advice, "| conclusion")
+    parts = (f"# {result.evaluation.sentence}", f"`{reference}`", advice, "| time ratio")
     places = [text.index(part) for part in parts]
     assert places == sorted(places)
     assert f"```\n{method.chosen}```" in text
-    for sentence in (advice, as_markdown(result.choice.sentence), f"Registered as `{reference}`"):
+    for sentence in (
+        result.evaluation.sentence,
+        advice,
+        as_markdown(result.choice.sentence),
+        f"Registered as `{reference}`",
+    ):
         assert text.count(sentence) == 1
     assert (f"bife solve MODEL.mps --rule {reference}" in text) == (
         result.evaluation.summary.judged.finding == "better"
