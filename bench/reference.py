@@ -41,13 +41,76 @@ _OPTIONS: Final[ConfigDict] = {
 }
 
 
+_LIST: Final = re.compile(r"\*\*(Attributes|Parameters|Returns|Raises):\*\*\n\n((?:[^\n]+\n)+)")
+_ENTRY: Final = re.compile(
+    r"- (?:\*\*([\w, ]+)\*\*|`([*\w]+)`|)(?: ?\(?<code>(.*?)</code>\)?)? – (.*)", flags=re.DOTALL
+)
+# A property of one paragraph, which becomes a row as an attribute is.
+_PROPERTY: Final = re.compile(
+    r"### `(\w+)`\n\n```python\n\1: ([^\n]*)\n```\n\n((?:(?!#)[^\n]+\n)+)\n(?=#|\Z)"
+)
+_ATTRIBUTES: Final = "| attributes | type | |\n|---|---|---|\n"
+
+
+def _row(names: str, kind: str, text: str) -> str:
+    name = ", ".join(f"`{name}`" for name in names.split(", ") if name)
+    kind = kind.removeprefix("(").removesuffix(")") if kind.startswith("(") and kind.endswith(")") else kind
+    return f"| {name} | {kind.replace(' | ', ' or ')} | {' '.join(text.split())} |"
+
+
+def _shorter(section: re.Match[str]) -> str:
+    """Return a list as a table, in which names of one description share a row; return what is raised as text."""
+    names = dict[tuple[str, str], list[str]]()
+    for entry in re.split(r"\n(?=- )", section[2].strip()):
+        if not (match := _ENTRY.fullmatch(entry)):
+            raise ValueError(f"expected an entry of a docstring, found {entry!r}")
+        names.setdefault((match[3] or "", match[4]), []).append(match[1] or match[2] or "")
+    if section[1] == "Raises":
+        kinds = [
+            (re.sub(r"(\w+)", r"`\1`", kind.strip("()")), " ".join(text.split())) for kind, text in names
+        ]
+        return "".join(f"Raises {kind}: {text[0].lower()}{text[1:]}\n\n" for kind, text in kinds)
+    rows = [_row(", ".join(name), *rest) for rest, name in names.items()]
+    return "\n".join([_ATTRIBUTES.strip().replace("attributes", section[1].lower()), *rows, ""])
+
+
+def _fields(name: str, docs: griffe.Object) -> str:
+    """Return rows of the fields of a model that have a description."""
+    fields = getattr(getattr(bife_core, name), "model_fields", {})
+    return "".join(
+        _row(key, str(docs[key].annotation), field.description + f" Default {field.default}." * plain) + "\n"
+        for key, field in fields.items()
+        if field.description
+        for plain in [type(field.default) in (bool, int, float)]
+    )
+
+
+def _with_rows(entry: str, rows: str) -> str:
+    """Return the entry of a class with rows, and its properties of one paragraph, in the table of its attributes."""
+    rows += "".join(f"{_row(*match.groups())}\n" for match in _PROPERTY.finditer(entry))
+    if not rows:
+        return entry
+    entry = _PROPERTY.sub("", entry)
+    head, table, rest = entry.partition(_ATTRIBUTES)
+    if table:
+        attributes, _, rest = rest.partition("\n\n")
+        return f"{head}{table}{attributes}\n{rows}\n{rest}"
+    head, heading, rest = entry.partition("\n### ")
+    return f"{head.rstrip()}\n\n{_ATTRIBUTES}{rows}{heading}{rest}"
+
+
 def page() -> str:
     package = griffe.load("bife_core", docstring_parser="numpy", resolve_aliases=True)
-    entries = [render_object_docs(package[name].final_target, _OPTIONS) for name in dir(bife_core)]
-    # Links to what the page does not have.
-    text = re.sub(r"\[([^\]]+)\]\(#[^)]+\)", r"\1", "\n\n".join(entries))
-    text = re.sub(r"\*\*(\*+\w+)\*\*", r"`\1`", text)
-    return _HEAD + re.sub(r"\n{3,}", "\n\n", text).strip() + "\n"
+    entries = []
+    for name in dir(bife_core):
+        docs = package[name].final_target
+        entry = render_object_docs(docs, _OPTIONS)
+        # Links to what the page does not have.
+        entry = re.sub(r"\[([^\]]+)\]\(#[^)]+\)", r"\1", entry)
+        entry = re.sub(r"\*\*(\*+\w+)\*\*", r"`\1`", entry)
+        entry = re.sub(r"\n{3,}", "\n\n", _LIST.sub(_shorter, entry)).strip() + "\n\n"
+        entries.append(_with_rows(entry, _fields(name, docs)).strip())
+    return _HEAD + "\n\n".join(entries) + "\n"
 
 
 _SAME_FILE_HEAD: Final = """# The same file, other models

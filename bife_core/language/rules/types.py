@@ -99,11 +99,10 @@ class Program:
 class CompiledRule:
     """A rule as machine code, made by `bife_core.language.rules.compile_rule`.
 
-    Numbers are 64-bit floats with IEEE arithmetic: ``x / 0`` is an infinity or NaN, ``log(0)`` is -inf, ``sqrt(-1)`` is
-    NaN. A rule never raises, and its time is bounded by the length of its text. `sha` is a hash of what it computes,
-    whatever its names, comments and layout; `features` are the columns it reads. `address` is that of the C function
-    ``int64_t score(const double *X, int64_t n, double *out)``, with a row-major `X` of n x `component.n_features`. The
-    function returns 0, takes no Python lock, and lives as long as the process.
+    Its arithmetic is IEEE's; it never raises, and always ends. `sha` is a hash of what it computes, and `features` are
+    the columns it reads. `address` is that of the C function ``int64_t score(const double *X, int64_t n, double *out)``
+    with a row-major `X` of n x `component.n_features`. The function returns 0, takes no Python lock, and lives as long
+    as the process.
     """
 
     name: str

@@ -89,9 +89,8 @@ def collect_decisions(
 ) -> CollectionSummary:
     """Record decisions on the instances of the split ``collection`` until there are enough, and merge them.
 
-    They count in the benchmark's order of instances, so the result does not depend on the speed of workers. Parts are
-    on disk before they are used: a second call with the same arguments solves nothing. An instance whose worker is lost
-    is solved once more, with a `note`.
+    Instances count in the benchmark's order, so the result does not depend on the speed of workers. A second call with
+    the same arguments solves nothing. An instance whose worker is lost is solved once more, with a `note`.
 
     Parameters
     ----------

@@ -22,11 +22,10 @@ _MARK: Final = "# From the archive: "
 
 @checked
 def archived(store: Store | Path | str, most: int = 16, component: str = BRANCHING.name) -> tuple[str, ...]:
-    """Return a component's best rules of searches that ended, `most` at most, the latest first, each with its origin.
+    """Return a component's best rules of ended searches of any family, for `search.first_rules`: the latest first.
 
-    They are for `search.first_rules`. An origin is the key of the search alone, since models are sent these texts and a
-    folder's name tells something. Neither the family nor the number of runs that found a rule decides: F_LF shows which
-    are of use on other instances, and one that chooses like another is not evaluated in the solver.
+    Each has its origin, the key of the search alone: language models are sent these texts, and a folder's name would
+    tell something.
     """
     opened, rules = store if isinstance(store, Store) else Store(store), dict[str, str]()
     for row in reversed(opened.studies("search")):

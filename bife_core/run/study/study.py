@@ -100,14 +100,14 @@ class Study:
         generations: int | None = None,
         callbacks: Sequence[Callable[[Study, SearchState], object]] = (),
     ) -> SearchOutcome:
-        """Run the search from where it stands, in whatever process it was interrupted, by kill -9 too.
+        """Run the search from where it stands, also after its process was killed.
 
         Ctrl-C (an interrupt in a notebook) drops what is under way and is raised as `KeyboardInterrupt` within seconds.
 
         Parameters
         ----------
         samples, generations : int, optional
-            Sample so many further rules, also if the search is over, or pause after so many new generations; by default
+            Sample so many further rules, even if the search is over; pause after so many new generations. By default
             what is left of ``config.search.samples`` is sampled.
         callbacks : sequence of callable
             Each is called with the study and a `SearchState` after each generation.
@@ -115,7 +115,7 @@ class Study:
         Raises
         ------
         ConfigError, GeneratorError
-            If the search cannot be extended, or no further rule can be written until a person changes something.
+            If the search cannot be extended, or no rule can be written until a person changes something.
         """
         if any(number is not None and number < 1 for number in (samples, generations)):
             raise ConfigError("samples and generations of a run were expected to be 1 or more.")
@@ -142,7 +142,7 @@ class Study:
 
     @contextmanager
     def claim(self) -> Iterator[None]:
-        """Keep all other processes from this study, or wait for them; inside this context several runs are one."""
+        """Keep all other processes from this study, or wait for them, for several runs in a row."""
         if self._claimed:
             yield
             return
@@ -284,21 +284,20 @@ def create_study(
     decisions : CollectionSummary or path, optional
         Recorded strong-branching decisions, as `collect_decisions` returns them. A search that goes by F_LF needs them.
     store, folder : Home, Store, path or URL, optional
-        Where events, model calls and solves are kept, by default in `folder`, and where the files of the study are
-        written, by default below `runs` in the folder of the store. One of both is needed.
+        Where events, model calls and solves are kept, by default in `folder`; where the files of the study are
+        written, by default below `runs` in the folder of the store. One of the two is needed.
     benchmark : InstancesConfig or str
-        What is solved, in words for the prompt and for lists of studies; a family's name is explained in the prompt.
+        What is solved, in words for the prompt and for lists of studies; the prompt explains a family's name.
     training : paths, folders or instances
-        What trials solve, for a search that makes some, once more where they are few; `instances` unless given.
+        What trials solve, if the search makes some; again and again if they are few. `instances` by default.
     search : str or callable, optional
-        Name of a registered search, or a class or function that makes one from a `SearchConfig`; by default
-        ``config.search.algorithm``.
+        Name of a registered search, or what makes one from a `SearchConfig`; by default ``config.search.algorithm``.
     generator : Generator, optional
         What writes rules; by default what `config.generator` names.
     workers : Workers, int or None
         Processes that score and solve, or how many; None takes one per core. `InProcess()` does without.
     observer : Observer, optional
-        What is shown how far it is, and told what a person should know; by default Python's logging, as ``bife``.
+        What learns how far it is; by default Python's logging, as ``bife``.
     rest : Configuration, optional
         What methods are solved as a part of: their start or their rule takes the place of its own.
 

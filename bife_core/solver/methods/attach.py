@@ -48,22 +48,20 @@ def attach(
 ) -> BranchingStats:
     """Let `rule` choose the branching variable whenever an LP solution is branched on.
 
-    SCIP branches itself at nodes without an LP and on nonlinear and special ordered set constraints, and its next
-    branching rule takes over where `rule` gives no usable score. Only candidates of the highest branching priority are
-    scored (`docs/how-to/troubleshooting.md`). Copies of the model, which ``solveConcurrent`` solves, branch without the
-    rule: a warning says so.
+    SCIP's next branching rule takes over where `rule` gives no usable score. `docs/how-to/troubleshooting.md` says
+    where a rule is not asked, as in copies of the model, which ``solveConcurrent`` solves.
 
     Parameters
     ----------
     model : pyscipopt.Model
-        A model before `optimize`. It takes one rule; of SCIP's own rules the last counts.
+        A model before `optimize`. It takes one rule; of SCIP's own rules the last one branches.
     rule : str, Path, CompiledRule, Method or function
         What `load_method` takes. A warning says if ``models:/...`` was measured under other settings of SCIP.
     guard : bool or Guard
-        Whether RPB takes over where the rule gives no finite score or takes more than a share of the solving time.
+        Whether RPB takes over where no score is finite or the rule takes more than a share of the solving time.
     budget : Budget or float, optional
-        Share of all LP iterations that RPB's strong branching may take before the rule branches; by default that of
-        the reference, which is none for a plain rule.
+        Share of all LP iterations that RPB's strong branching may take before the rule branches; by default the
+        reference's, if it has one.
 
     Returns
     -------

@@ -44,12 +44,11 @@ _INCOMPLETE: Final = re.compile(r"^# Without (.*), which .*\.json has\.$", re.MU
 
 
 class Configuration(Method):
-    """SCIP with `params`, those that are not at its defaults, under which `branching` chooses the variable.
+    """SCIP with the parameters `params`, under which `branching` chooses the variable.
 
-    Rows of the classes `on_demand` are kept out of the first LP until they are violated, and a `start` proposes
-    solutions before SCIP solves. `inequalities` that are ``knapsack`` are facets of the knapsacks of binaries, written
-    from the model, each proven before SCIP gets it. With nothing but a branching method it is that. Limits, tolerances
-    and seeds are refused.
+    Rows of the classes `on_demand` enter the LP when they are violated, a `start` proposes solutions before SCIP
+    solves, and `inequalities` that are ``knapsack`` are facets of the knapsacks of binaries, each proven before SCIP
+    gets it. Limits, tolerances and seeds are refused.
 
     Examples
     --------

@@ -89,11 +89,10 @@ def load_method(reference: AnyReference) -> Method:
     Parameters
     ----------
     reference : str, Path, Method, CompiledRule or function
-        A Python file of a rule, a JSON file of a method, a settings file of SCIP (.set), the name of a reference rule,
-        of a branching rule of SCIP or of a plugin's method, ``models:/NAME@ALIAS`` or ``models:/NAME/VERSION`` of the
-        registry, or ``runs:/ID`` of a tracked run; ``,budget=SHARE`` or ``,budget=SHARE,once`` after a rule or scorer
-        gives RPB a budget (`bife_core.Budget`). A method is returned as it is; a compiled rule and a Python function
-        that scores one candidate become methods.
+        A Python file of a rule, a JSON file of a method, a settings file of SCIP (.set); the name of a reference rule,
+        of a branching rule of SCIP or of a plugin's method; ``models:/NAME@ALIAS`` or ``models:/NAME/VERSION`` of the
+        registry, or ``runs:/ID`` of a tracked run; a method, a compiled rule, or a function that scores one candidate.
+        ``,budget=SHARE`` or ``,budget=SHARE,once`` after a rule or scorer gives RPB a `bife_core.Budget`.
 
     Raises
     ------

@@ -97,9 +97,9 @@ class Uses:
 def used(rule: AnyReference, guard: bool | Guard = False, budget: Budget | float | None = None) -> Uses:
     """Return a context in which every PySCIPOpt model attaches `rule` when it is optimised, whichever layer made it.
 
-    It holds for this thread and for those that it starts within; of nested contexts the innermost counts. A model
-    attaches once, however often it is optimised, and keeps the rule. What a layer has set stays, and so does another
-    rule that a model has: a warning says so. Solves by `bife_core` branch as they are told.
+    It holds for this thread and for threads that it starts within the context; of nested contexts the innermost
+    counts. A model attaches once and keeps the rule. Parameters and a rule that it has already stay, with a warning.
+    Functions of `bife_core` that solve are not concerned.
 
     Parameters
     ----------

@@ -95,9 +95,9 @@ def gap_of(result: SolveResult) -> float:
 class Series:
     """Solve instances in order; a bandit chooses each one's configuration and starts by the costs of earlier solves.
 
-    Every solve is stored before the next begins: a series can be continued, and processes that solve one at the same
+    Every solve is stored before the next begins: a series can be continued, and processes that solve it at the same
     time learn from each other. Of solves under other settings, such as another time limit, only solutions are reused.
-    If a branching rule of a model's own comes first, it branches, under the default settings.
+    If a model's own branching rule comes first, it branches, under the default settings.
 
     Parameters
     ----------
@@ -161,11 +161,11 @@ class Series:
         Raises
         ------
         InstanceError, InterruptedSolveError
-            If a file cannot be read; if a signal ended the solve, which is then not stored, unless plugins of a model,
-            which may call `interruptSolve`, could have done so.
+            If a file cannot be read; if a signal ended the solve, which is then not stored. With plugins, which may
+            call `interruptSolve`, it is stored.
         SolverError, RuleError
-            If a model was solved before or has a rule, or the solve fails. Unless a model has plugins, a configuration
-            other than the default one is then put aside, and a file is solved by another.
+            If a model was solved before or has a rule, or the solve fails. A configuration other than the default one
+            is put aside then, unless the model has plugins, and a file is solved by another.
         """
         tell = note or logging.getLogger(__name__).info
         self._read()
