@@ -115,10 +115,10 @@ def page() -> str:
 
 _SAME_FILE_HEAD: Final = """# The same file, other models
 
-Two solvers may read one file as two models, without a message. Their times and optima can be compared only where both
-have read the same. BiFE checks a file before SCIP reads it, and refuses it in a sentence with the line and what to do,
-or notes what others read otherwise: `bife doctor --instances DIR` and every run say both. Each script is in
-[findings](../../findings/README.md) and runs without BiFE; `make findings` says which solvers behave otherwise today.
+Two solvers may read one file as two models, without a message; then their times and optima say nothing about each other.
+BiFE checks a file before SCIP reads it. It refuses it, with the line and what to do, or notes what others read
+otherwise; `bife doctor --instances DIR` and every run say both. A name in the last column is a script in
+[findings](../../findings/README.md), which runs without BiFE; `make findings` says what has changed.
 
 Versions: SCIP 10.0 (PySCIPOpt 6.3.0), HiGHS 1.16.0, CBC of cbcbox 2.935, CBC 2.10.3 of PuLP 3.3.2, GLPK 5.0 (swiglpk
 5.0.13), OR-Tools 9.15.6755.
@@ -144,7 +144,7 @@ _SAME_FILE_TAIL: Final = """## Solutions
 | HiGHS, style 3 (GLPK's) | **as zeros** | refused | no, and no error |
 | CBC | **as zeros** | refused | yes |
 
-Where zeros satisfy all rows, as in a knapsack, SCIP keeps that solution and calls it feasible. Proof:
+If zeros satisfy all rows, as in a knapsack, SCIP keeps that solution and calls it feasible. Proof:
 `scip-sol-of-other-solvers`, `scip-sol-names`.
 
 ## Settings
@@ -161,7 +161,7 @@ BiFE refuses long lines and integers beyond 32 bits.
 ## What to do
 
 Write `.mps`, with one lower and then one upper bound of each column, the upper one from 0 to 1e19, and minimise an
-objective without a constant: most of the rows are about something else. Then compare optima, and not only
+objective without a constant: this avoids most of the rows above. Then compare optima, and not only
 [statuses](limits.md).
 """
 
