@@ -21,10 +21,9 @@ PAGE: Final = DOCS / "reference" / "api.md"
 SAME_FILE: Final = DOCS / "explanation" / "same-file.md"
 _HEAD: Final = """# API reference
 
-The names of `bife_core`, written from their docstrings by `python -m bench.reference`. What other modules hold is not
-public and may change; what a package of your own may rely on besides is in [extending
-BiFE](../developers/extending.md). All functions raise a `ConfigError`, a `BifeError` like all others, for an argument
-of another type than they take.
+The public names of `bife_core`; [extending BiFE](../developers/extending.md) has those that a package may use besides.
+Other modules may change. An argument of the wrong type raises `ConfigError`, which, as all errors of BiFE, is a
+`BifeError`. This page is written from docstrings by `python -m bench.reference`.
 
 """
 _OPTIONS: Final[ConfigDict] = {

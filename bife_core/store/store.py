@@ -70,7 +70,7 @@ class Store:
     folder : Path or None
         Folder of the database; None on a server.
     claim : callable
-        `Claims.claim`.
+        Context in which no other thread or process holds a name, ``claim(name)``; it waits while one does.
 
     Examples
     --------

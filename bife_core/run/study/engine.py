@@ -48,13 +48,13 @@ class SearchOutcome(Value):
     references : dict
         F_HF of RPB, and of others that are shown beside it, by name.
     spending, cost : Spending, SearchCost
-        What calls to a model API cost, and its time by what that went on.
+        What calls to a model API cost; the seconds of the search, by what they were spent on.
     ended_by : str or None
         Which limit of the budget ended the search before its last sample, as a sentence.
     seconds : float
         Wall seconds that the search ran in this process.
     mismatches, notes : tuple of str
-        Sentences on instances of which two rules proved different things, and on what scores leave out.
+        Sentences on instances for which rules proved different optima; on what scores leave out.
     new : bool
         Whether this run had anything left to do.
     run : TrackedRun

@@ -142,7 +142,7 @@ class Study:
 
     @contextmanager
     def claim(self) -> Iterator[None]:
-        """Keep all other processes from this study, or wait for them, for several runs in a row."""
+        """Keep other processes from this study during several runs; wait for one that runs it now."""
         if self._claimed:
             yield
             return
@@ -176,7 +176,7 @@ class Study:
 
     @property
     def samples(self) -> pd.DataFrame:
-        """All settled samples, best first: id, f_hf, f_lf, operator, generation, parents, failure, source, ..."""
+        """All finished samples, best first: id, f_hf, f_lf, operator, generation, parents, failure, source, ..."""
         import pandas as pd  # here, for it takes long to load and only tables need it
 
         return pd.DataFrame(sample_rows(self._samples))

@@ -132,7 +132,7 @@ class Configuration(Method):
 
     @property
     def changes(self) -> str:
-        """A text of what is changed beside branching, the same for the same changes."""
+        """What is changed beside branching, as text: the same text for the same changes."""
         return "".join(str(part) for part in (self.params, *self._further) if part)
 
     @property
@@ -212,7 +212,7 @@ class Configuration(Method):
         return super().file_name if self.beside_settings else FILE_NAME
 
     def files(self, output: Path) -> dict[Path, str]:
-        """Return the text of each file by path, the complete one first: settings name only rules of SCIP."""
+        """Return the text of each file by path, the complete one first: a settings file holds no rule of BiFE."""
         if not self.beside_settings and output.suffix == ".set":
             return {output: self.settings}
         complete = {output.with_suffix(".json"): super().text}
@@ -258,8 +258,8 @@ class Configuration(Method):
     def attach(self, model: pyscipopt.Model, guard: bool | Guard = False) -> BranchingStats | None:
         """Set the parameters, put rows on demand and attach the branching method.
 
-        A parameter that the model has fixed, or not at SCIP's default, stays; one warning names all. So does one say
-        that the model has no row of the classes that are to be on demand.
+        A parameter that the model has fixed, or not at SCIP's default, stays; a warning names these. Another says
+        that the model has no row of the classes on demand.
         """
         present, usual = model.getParams(), usual_parameters()
         with scip_errors():

@@ -104,8 +104,8 @@ class SolveResult(Value):
         CPU seconds up to the last LP of the root, the same work under every branching rule; None without an LP, or
         if the solve was not timed.
     start_s : float
-        CPU seconds of the start method, those of its process included, and of inequalities, which `cpu_s`, `wall_s`,
-        the primal-dual integral and the time limit count too.
+        CPU seconds of the start method, also in its own process, and of inequalities; they are part of `cpu_s`,
+        `wall_s` and the primal-dual integral, and count for the time limit.
     start : str
         A sentence on what became of the start method, and one on inequalities; empty without them.
     gap : float
@@ -118,13 +118,13 @@ class SolveResult(Value):
         CPU second and objective of each solution that was the best so far, those of a hundredth of a second as one;
         None if the solve was not timed.
     lp_iterations, strong_branching_iterations : int
-        Simplex iterations at nodes and in diving, probing and strong branching; those of strong branching. SCIP
-        counts none of conflict analysis, of the sub-MIPs of heuristics and of idempotent strong branching.
+        Simplex iterations at nodes and in diving, probing and strong branching; of these, strong branching's. SCIP
+        does not count those of conflict analysis, sub-MIPs of heuristics and idempotent strong branching.
     violation : str or None
         Row that the best solution violates with its integers rounded, and by how much, such as ``r3 by 3``.
     primal_dual_integral : float
-        SCIP's integral of the gap in percent over the seconds of its clock, which is that on the wall where no time
-        limit was set and the solve was not timed.
+        SCIP's integral of the gap in percent over the seconds of its clock: of wall time if no time limit was set and
+        the solve was not timed.
     fair_nodes : int or None
         Nodes plus those that side effects of branching saved (Gamrath and Schubert).
     branching_s : float or None
@@ -190,7 +190,7 @@ class SolveResult(Value):
 
     @property
     def finished(self) -> bool:
-        """Whether the solve reached a proof, or the gap that is enough, and no limit."""
+        """Whether the solve ended with a proof, or at the gap that is enough, and not at a limit."""
         return self.status in DONE
 
     @property
@@ -214,8 +214,8 @@ class SolveResult(Value):
     def cost(self, kind: Cost, best: float | None = None, limit_s: float | None = None) -> float:
         """Return the cost of this solve, not negative, lower is better.
 
-        Costs by the objective are relative to the `best` known, by default this solve's own. Their integral goes on to
-        the time limit, if there is one, unless the solve was `finished`, and after that the gap is 0.
+        Costs by the objective are relative to the `best` one known, by default this solve's own. The primal integral
+        goes on to the time limit, if any; once a solve is `finished`, the gap is 0.
         """
         best = self.primal_bound if best is None else best
         if kind == "objective":
