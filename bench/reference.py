@@ -114,9 +114,9 @@ def page() -> str:
 
 _SAME_FILE_HEAD: Final = """# The same file, other models
 
-Two solvers may read one file as two models, without a message; then their times and optima say nothing about each other.
-BiFE checks a file before SCIP reads it. It refuses it, with the line and what to do, or notes what others read
-otherwise; `bife doctor --instances DIR` and every run say both. A name in the last column is a script in
+Two solvers may read one file as two models, without a message; then their times and optima cannot be compared. BiFE
+checks a file before SCIP reads it. It refuses it, with the line and what to do, or notes what others read otherwise;
+`bife doctor --instances DIR` and every run say both. A name in the last column is a script in
 [findings](../../findings/README.md), which runs without BiFE; `make findings` says what has changed.
 
 Versions: SCIP 10.0 (PySCIPOpt 6.3.0), HiGHS 1.16.0, CBC of cbcbox 2.935, CBC 2.10.3 of PuLP 3.3.2, GLPK 5.0 (swiglpk
