@@ -56,8 +56,8 @@ def promotion(
 ) -> ChampionChange:
     """Compare a registered model's challenger with RPB and the champion, and promote it if it earns that.
 
-    A challenger that does not pass the gate stays what it is; no person is asked. Where a run belongs to a deployment,
-    its process ends while it waits for an answer, and a new one goes on with it.
+    A challenger that does not pass the gate stays what it is; no person is asked. The process of a deployment's run
+    ends while the run waits for an answer, and a new one continues it.
     """
     if approval == "person":
         _require_pages("promote with approval='gate'")
@@ -95,13 +95,10 @@ def rollback(
     who: Annotated[
         str, described("Your name; without one a person is asked on this page.", max_length=500)
     ] = "",
-    version: Annotated[int | None, described("The champion that is meant; none: whichever it is.")] = None,
+    version: Annotated[int | None, described("Version that must be champion; none: whichever is.")] = None,
     wait_hours: Hours = 168.0,
 ) -> ChampionChange:
-    """Take the champion of a registered model out of use: the one that it replaced, if any, is champion again.
-
-    It is an error if another version than a given one is champion now.
-    """
+    """Take the champion of a registered model out of use: the one that it replaced, if any, is champion again."""
     runtime = flow_runtime()
     if not who:
         _require_pages("give `who`")
