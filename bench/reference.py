@@ -6,6 +6,7 @@ otherwise, from the table that readers refuse and note by.
 
 from __future__ import annotations
 
+import html
 import re
 from pathlib import Path
 from typing import Final
@@ -44,11 +45,10 @@ _LIST: Final = re.compile(r"\*\*(Attributes|Parameters|Returns|Raises):\*\*\n\n(
 _ENTRY: Final = re.compile(
     r"- (?:\*\*([\w, ]+)\*\*|`([*\w]+)`|)(?: ?\(?<code>(.*?)</code>\)?)? – (.*)", flags=re.DOTALL
 )
-# A property of one paragraph, which becomes a row as an attribute is.
-_PROPERTY: Final = re.compile(
-    r"### `(\w+)`\n\n```python\n\1: ([^\n]*)\n```\n\n((?:(?!#)[^\n]+\n)+)\n(?=#|\Z)"
-)
+# A property or a method of one paragraph, which becomes a row.
+_MEMBER: Final = re.compile(r"### `(\w+)`\n\n```python\n(\1[^\n]*)\n```\n\n((?:(?!#)[^\n]+\n)+)\n(?=#|\Z)")
 _ATTRIBUTES: Final = "| attributes | type | |\n|---|---|---|\n"
+_METHODS: Final = "| methods | |\n|---|---|\n"
 
 
 def _row(names: str, kind: str, text: str) -> str:
@@ -85,17 +85,22 @@ def _fields(name: str, docs: griffe.Object) -> str:
 
 
 def _with_rows(entry: str, rows: str) -> str:
-    """Return the entry of a class with rows, and its properties of one paragraph, in the table of its attributes."""
-    rows += "".join(f"{_row(*match.groups())}\n" for match in _PROPERTY.finditer(entry))
-    if not rows:
-        return entry
-    entry = _PROPERTY.sub("", entry)
-    head, table, rest = entry.partition(_ATTRIBUTES)
-    if table:
-        attributes, _, rest = rest.partition("\n\n")
-        return f"{head}{table}{attributes}\n{rows}\n{rest}"
-    head, heading, rest = entry.partition("\n### ")
-    return f"{head.rstrip()}\n\n{_ATTRIBUTES}{rows}{heading}{rest}"
+    """Return the entry of a class with rows in the table of its attributes, and members of one paragraph as rows."""
+    methods = ""
+    for name, signature, text in _MEMBER.findall(entry):
+        if signature.startswith(f"{name}: "):
+            rows += f"{_row(name, signature.removeprefix(f'{name}: '), text)}\n"
+        else:
+            code = re.sub(r"([|*])", r"\\\1", html.escape(signature, quote=False))
+            methods += f"| <code>{code}</code> | {' '.join(text.split())} |\n"
+    head, heading, rest = _MEMBER.sub("", entry).partition("\n### ")
+    head, table, attributes = head.rstrip().partition(_ATTRIBUTES)
+    if rows and table:
+        own_rows, _, after = attributes.partition("\n\n")
+        head = f"{head}{table}{own_rows}\n{rows}\n{after}"
+    else:
+        head = f"{head}{table}{attributes}" + f"\n\n{_ATTRIBUTES}{rows}" * bool(rows)
+    return f"{head.rstrip()}\n" + f"\n{_METHODS}{methods}" * bool(methods) + heading + rest
 
 
 def page() -> str:
