@@ -29,14 +29,12 @@ class FeatureExtractor:
 
     Examples
     --------
-    Inside any PySCIPOpt branching rule::
-
-        class MyRule(pyscipopt.Branchrule):
-            def branchinitsol(self):
-                self.extractor = bife_core.FeatureExtractor(self.model)
-
-            def branchexeclp(self, allowaddcons):
-                probindex, X = self.extractor.extract()
+    >>> class MyRule(pyscipopt.Branchrule):
+    ...     def branchinitsol(self):
+    ...         self.extractor = FeatureExtractor(self.model)
+    ...
+    ...     def branchexeclp(self, allowaddcons):
+    ...         probindex, X = self.extractor.extract()
     """
 
     @checked
