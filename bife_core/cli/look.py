@@ -104,7 +104,7 @@ def calls(
 
 
 def plugins() -> None:
-    """List what is plugged in, from families and searches to trackers, and the package each comes from."""
+    """List plugins, from families and searches to trackers, and the package each comes from."""
     from bife_core.cli.backend import BACKENDS
     from bife_core.instances.config import FAMILIES
     from bife_core.language.components import COMPONENTS

@@ -46,7 +46,7 @@ def list_rules() -> None:
 
 @app.command("show")
 def show(reference: Annotated[str, _RULE]) -> None:
-    """Show a rule: source, features it reads, size, origin and hash; before it the settings of a configuration."""
+    """Show a rule: source, features it reads, size, origin and hash; of a configuration first its settings."""
     from bife_core.language.features import FEATURES
     from bife_core.language.rules import REFERENCE_RULES, complexity
     from bife_core.solver.methods.configuration import Configuration
@@ -97,7 +97,7 @@ def export(
     form: Annotated[Literal["c", "dict", "ortools", "mathopt"], Option("--format", help=_FORMAT)] = "c",
     compiled: Annotated[bool, Option("--compile", help="Make SCIP's command line with the rule.")] = False,
 ) -> None:
-    """Write a rule as a branching-rule plugin of SCIP: one C file; of a configuration its settings file beside it."""
+    """Write a rule as a branching-rule plugin of SCIP, one C file; of a configuration also its settings file."""
     from bife_core.base.files import check_outputs, write_whole
     from bife_core.solver.export.plugin import compile_program, export_c
     from bife_core.solver.methods.configuration import Configuration

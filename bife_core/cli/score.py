@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from bife_core.run.stages.score import RuleScore
 
 _FILE: Final = "Python files of rules; settings files of SCIP or JSON files of other methods."
-_BRIEF: Final = "Print what a model is told that writes rules for these instances."
+_BRIEF: Final = "Print what a language model is told before it writes a rule for these instances."
 _LIST: Final = "Print the rules of the study with their scores, best first."
 _NO_FIT: Final = "Score rules with the numbers they have, fitting none."
 

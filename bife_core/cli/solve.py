@@ -26,9 +26,9 @@ AUTO: Final = "auto"
 _RULE: Final = (
     "What branches: a Python file, a reference rule (`bife rules list`), a JSON file of a scorer or of a "
     "configuration, a settings file (.set), models:/NAME@ALIAS, a built-in of SCIP, or auto: the champion made "
-    "for instances like this one under the same settings of SCIP, or RPB, SCIP's default. RULE,budget=SHARE "
-    "gives any rule one: RPB branches until its strong branching has taken that share of all LP iterations, "
-    "and after that no more with ,once behind it."
+    "for instances like this one under the same settings of SCIP, else RPB, SCIP's default. With "
+    "RULE,budget=SHARE RPB branches until its strong branching has taken that share of all LP iterations; "
+    "with ,once after that it never returns."
 )
 _VERSUS: Final = "Solve again with this method and compare, such as relpscost (RPB)."
 _LIMIT: Final = "CPU seconds per solve, on SCIP's clock."

@@ -96,7 +96,7 @@ def tune(
     ] = None,
     **options: Any,
 ) -> None:
-    """Tune SCIP's settings on the design instances, with the branching methods at hand; writes files of both."""
+    """Tune SCIP's settings, and what branches under them, on the design instances; write both to files."""
     config = resolve(options)
     check_kept(output, config.instances.folder, *options.values(), method)
     from bife_core.run.stages.tune import AT_HAND
@@ -122,7 +122,7 @@ def run(**options: Any) -> None:
 
 @with_options
 def demo(**options: Any) -> None:
-    """Discover a rule for combinatorial auctions in minutes, without a model API; then see what to do next."""
+    """Find settings and a rule for combinatorial auctions in minutes, without a language model; say what to do next."""
     config = resolve(options, instances="combinatorial_auction")  # whose budgets are for minutes
     result: PipelineResult = run_stage("pipeline", config, methods=(config.evaluation.baseline,), rules=True)
     show_discovery(result)

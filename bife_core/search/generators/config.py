@@ -47,7 +47,7 @@ class GeneratorConfig(Value):
     )
     about: str | None = Field(
         None,
-        description="What the instances are, in words for the model: a folder's name is not sent. None says no more.",
+        description="What the instances are, in words for the model: a folder's name is not sent.",
     )
     temperature: float | None = Field(None, ge=0, le=2, description="Temperature; None is the API's own.")
     reasoning_effort: str | None = Field(

@@ -184,7 +184,7 @@ def down() -> None:
 def status() -> None:
     """Say what is in this home: champions, searches, money, what waits, disk; and whether what `bife up` runs answers.
 
-    The exit code is 1 if not all does.
+    The exit code is 1 unless all of it answers.
     """
     from bife_flows.operate.servers import current
 
