@@ -94,7 +94,7 @@ def main() -> None:
                     base = base or row
                     if order:
                         pairs = [(max(row[key], 0.01), max(base[key], 0.01)) for key in ("cpu_s", "nodes")]
-                        logs[settings, order].append([math.log(one / other) for one, other in pairs])
+                        logs[settings, order].append([math.log(cost / usual) for cost, usual in pairs])
         for (settings, order), ratios in logs.items():
             times, nodes = np.array(ratios).T
             line = {"family": family, "settings": settings, "order": order, "solves": len(times)}

@@ -147,11 +147,13 @@ def _cpu_s(solves: Sequence[SolveResult]) -> float:
 
 def ends_sentence(solves: Sequence[SolveResult]) -> str:
     """Return when the best solution was found, as a share of the time, and the mean gap at the end."""
-    found = [
+    shares = [
         solve.incumbents[-1][0] / solve.cpu_s for solve in solves if solve.incumbents and solve.cpu_s > 0
     ]
     when = (
-        f"The best solution comes after {100 * fmean(found):.0f} % of it" if found else "It finds no solution"
+        f"The best solution comes after {100 * fmean(shares):.0f} % of it"
+        if shares
+        else "It finds no solution"
     )
     return f"{when}, and the gap at the end is {100 * fmean(solve.gap for solve in solves):.3g} %."
 
