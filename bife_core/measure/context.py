@@ -52,11 +52,6 @@ class SolveContext:
         """What methods are measured by: RPB, or the rest of a configuration alone."""
         return self.rest or ScipMethod(name=RPB)
 
-    @property
-    def usual_name(self) -> str:
-        """What that is called in a sentence."""
-        return "RPB" if self.rest is None else self.rest.name
-
 
 def cost_of(result: SolveResult, config: HighFidelityConfig, objectives: Objectives | None = None) -> float:
     """Return what one solve costs under `config`, positive and lower is better.
@@ -143,8 +138,7 @@ def measure_reference(instances: Sequence[Instance], context: SolveContext) -> R
     """Solve the design instances with what is usual; solves done before are reused. Raises what `run_solves` does."""
     solved = solve_each(context.usual, instances, context)
     failures = tuple(
-        f"{solve.job.instance.name} is set aside for the whole search, because {context.usual_name} fails on it: "
-        f"{solve.failure}"
+        f"{solve.job.instance.name} is set aside for the whole search, because RPB fails on it: {solve.failure}"
         for solve in solved
         if solve.failure is not None
     )

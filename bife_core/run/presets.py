@@ -46,12 +46,6 @@ _BUDGETS: Final[Mapping[PresetName, Mapping[str, Mapping[str, Any]]]] = {
     },
 }
 
-_CHOSEN: Final = {
-    "high.choose_cost": {"high.cost", "evaluation.metric"},
-    "search.choose": {"search.component", "search.samples"},
-}
-"""Settings by which a run chooses others, and those: what is set is not chosen."""
-
 
 def preset(name: PresetName, benchmark: str | None = None) -> PipelineConfig:
     """Return a preset: `smoke` for tests (a minute), `quick` for the demo (minutes), `paper` as published.
@@ -89,9 +83,10 @@ def with_overrides(config: PipelineConfig, overrides: dict[str, Any]) -> Pipelin
     if isinstance(overrides.get("solver"), str | Path):  # by its name; a gap may be given beside it
         solver = SolverConfig.model_validate(overrides["solver"]).model_dump()
         overrides = {"solver": solver} | {name: overrides[name] for name in overrides if name != "solver"}
-    for choice, names in _CHOSEN.items():
-        if names & {*overrides}:
-            overrides = {choice: False, **overrides}
+    if not {"high.cost", "evaluation.metric"}.isdisjoint(overrides):
+        overrides = {"high.choose_cost": False, **overrides}
+    if not {"search.component", "search.samples"}.isdisjoint(overrides):
+        overrides = {"search.choose": False, **overrides}
     for dotted, value in overrides.items():
         *path, last = str(dotted).split(".")
         node: Any = data

@@ -24,10 +24,10 @@ from bife_core.measure.decisions.expert import record_decisions
 from bife_core.measure.decisions.nodes import index_beside, save_nodes
 from bife_core.measure.decisions.recorded import SCHEMA_VERSION, Decisions, concatenate
 from bife_core.measure.solves import code_beforehand
-from bife_core.solver.methods.attach import start_of
 from bife_core.solver.methods.configuration import Configuration
 from bife_core.solver.scip.settings import SolverConfig
 from bife_core.solver.scip.solve import SolveSettings, versions
+from bife_core.solver.starts.method import StartMethod
 from bife_core.workers import Note, WorkerFailure, Workers
 
 _GRACE_S = 60.0  # wall seconds beyond four times the CPU limit before a collecting worker is killed
@@ -108,7 +108,8 @@ def collect_decisions(
     DecisionsError, WorkerFailure
         If no instance gave a decision, with the reasons; if the pool is closed meanwhile.
     """
-    directory, solver = Path(directory), solver or SolverConfig()
+    directory, under = Path(directory), {"solver": (solver or SolverConfig()).model_dump(mode="json")}
+    under |= {} if rest is None else {"rest": rest.model_dump(mode="json")}
     waiting = _instances(benchmark, config.max_instances, pool.workers)
     running: deque[tuple[Instance, Path, Future[Any] | None]] = deque()
     solved: list[Instance] = []
@@ -121,8 +122,8 @@ def collect_decisions(
         usual = total / len(solved) if solved else config.decisions_per_instance
         likely = math.ceil((config.decisions - total) / usual) if usual else pool.workers
         for instance in islice(waiting, max(min(pool.workers, likely) - len(running), 0)):
-            path = _part_path(directory, instance, config, solver, rest)
-            solve = None if _intact(path, note) else _start(pool, instance, path, config, solver, rest, note)
+            path = _part_path(directory, instance, config, under | code_beforehand(rest))
+            solve = None if _intact(path, note) else _start(pool, instance, path, config, under, note)
             running.append((instance, path, solve))
         if not running:
             break
@@ -182,23 +183,16 @@ def nodes_beside(part: Path) -> Path:
     return part.with_suffix(".nodes.npz")
 
 
-def _part_path(
-    directory: Path,
-    instance: Instance,
-    config: CollectionConfig,
-    solver: SolverConfig,
-    rest: Configuration | None,
-) -> Path:
+def _part_path(directory: Path, instance: Instance, config: CollectionConfig, under: dict[str, Any]) -> Path:
     facts = {
         "digest": instance.digest,
         "quota": config.decisions_per_instance,
         "time_limit_s": config.time_limit_s,
-        "solver": solver.model_dump(mode="json"),
         "columns": BRANCHING.n_features,
         "schema": SCHEMA_VERSION,
         "scip": versions()["scip"],
+        **under,
     } | config.model_dump(include={"share", "nodes"}, exclude_defaults=True)
-    facts |= {} if rest is None else {"rest": rest.identity, **code_beforehand(rest)}
     return directory / "parts" / f"{digest_of(facts)[:24]}.npz"
 
 
@@ -228,14 +222,13 @@ def _start(
     instance: Instance,
     part: Path,
     config: CollectionConfig,
-    solver: SolverConfig,
-    rest: Configuration | None,
+    under: dict[str, Any],
     note: Note | None,
 ) -> Future[Any]:
     part.parent.mkdir(parents=True, exist_ok=True)
-    start = start_of(rest)
-    if start is not None:
-        start.prepare()
+    start = under.get("rest", {}).get("start") or {}
+    if start:
+        StartMethod.model_validate(start).prepare()
     return pool.submit(
         "bife_core.measure.decisions.collection:collect_from",
         {
@@ -243,13 +236,12 @@ def _start(
             "instance": instance.name,
             "part": str(part),
             "config": config.model_dump(mode="json"),
-            "solver": solver.model_dump(mode="json"),
-            "rest": rest and rest.model_dump(mode="json"),
+            **under,
         },
         limit_s=4.0 * config.time_limit_s + _GRACE_S,  # a small tree is solved twice
         reads=[instance.path],
         writes=[part.parent, usable(compiled_code())],
-        processes=start is not None and start.source is not None,
+        processes=bool(start.get("source")),
         note=note,
     )
 
@@ -260,7 +252,7 @@ def collect_from(
     part: str,
     config: dict[str, Any],
     solver: dict[str, Any],
-    rest: dict[str, Any] | None,
+    rest: dict[str, Any] | None = None,
 ) -> None:
     """Collect from one instance in this process: what a worker does for `collect_decisions`."""
     options = CollectionConfig.model_validate(config)

@@ -151,8 +151,7 @@ def _under(config: PipelineConfig, tuned: TuningResult) -> tuple[PipelineConfig,
     under = config.model_copy(update={"solver": solver, "budget": left_of(config.budget, tuned.spending)})
     without = ("params", "on_demand", COMPONENTS.find(config.search.component).part)
     rest = best.model_copy(update={name: getattr(nothing, name) for name in without})
-    name = "RPB" if rest.branching.identity == RPB else rest.branching.name
-    return under, rest.model_copy(update={"name": name}) if rest.identity != RPB else None
+    return under, rest.model_copy(update={"name": rest.branching.name}) if rest.identity != RPB else None
 
 
 def _beside(config: PipelineConfig, tuned: TuningResult) -> dict[str, float]:

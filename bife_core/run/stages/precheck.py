@@ -56,10 +56,8 @@ def precheck(config: PipelineConfig, runtime: Runtime) -> Precheck:
         not all(solve.finished for solve in solves),
         before,
     )
-    sentences = filter(
-        None, (sentence, ends_sentence(solves), why, split, f"A run takes {expected.sentence}.")
-    )
-    return chosen.model_copy(update={"sentence": " ".join(sentences), "expected": expected})
+    sentences = (sentence, ends_sentence(solves), why, split, f"A run takes {expected.sentence}.")
+    return chosen.model_copy(update={"sentence": " ".join(filter(None, sentences)), "expected": expected})
 
 
 def _usual(
@@ -107,17 +105,15 @@ def fewer_samples(
     if not search.choose or search.component != BRANCHING.name:
         return config, ""
     solves = [solve for solve in _usual(config, runtime, rest) if solve is not None]
-    if _cpu_s(solves) < _SHORT_S:
+    if math.fsum(solve.cpu_s for solve in solves) < _SHORT_S:
         return config, ""
     left = 0.0 if all(solve.stands_still for solve in solves) else 1.0 - _root_share(solves)
     samples = max(search.initial, round(min(max(2.0 * left, _LEAST_SAMPLED), 1.0) * search.samples))
     if samples >= search.samples:
         return config, ""
-    why = (
-        f"Of the time under what was tuned {100 * left:.0f} % is left for rules to change, so {samples} are sampled, "
-        f"not {search.samples}."
-    )
-    return config.model_copy(update={"search": search.model_copy(update={"samples": samples})}), why
+    why = f"Under what was tuned rules can change {100 * left:.0f} % of the time, so {samples} are sampled, not "
+    fewer = search.model_copy(update={"samples": samples})
+    return config.model_copy(update={"search": fewer}), f"{why}{search.samples}."
 
 
 def tuned_before(solves: Sequence[SolveResult]) -> tuple[float, str]:
@@ -126,36 +122,25 @@ def tuned_before(solves: Sequence[SolveResult]) -> tuple[float, str]:
     Until SCIP branches no rule helps: the share of that in all time is tuned first, half of it at the least, since
     settings change what is left for a rule, and 0.9 at the most.
     """
-    before = round(min(max(_root_share(solves), 0.5), _MOST_BEFORE), 1)
-    if before == 0.5:
-        return before, ""
-    return before, (
-        f"{100 * _root_share(solves):.0f} % of it is over before SCIP branches, where no rule helps, so settings, rows "
-        f"on demand and starts have {before:g} of the tuning's time before the search for rules."
+    root = _root_share(solves)
+    before = round(min(max(root, 0.5), _MOST_BEFORE), 1)
+    return before, "" if before == 0.5 else (
+        f"{100 * root:.0f} % of it is over before SCIP branches, where no rule helps, so settings, rows on demand and "
+        f"starts have {before:g} of the tuning's time before the search for rules."
     )
 
 
 def _root_share(solves: Sequence[SolveResult]) -> float:
-    return math.fsum(solve.cpu_s if solve.root_s is None else solve.root_s for solve in solves) / _cpu_s(
-        solves
-    )
-
-
-def _cpu_s(solves: Sequence[SolveResult]) -> float:
-    return math.fsum(solve.cpu_s for solve in solves)
+    root_s = (solve.cpu_s if solve.root_s is None else solve.root_s for solve in solves)
+    return math.fsum(root_s) / math.fsum(solve.cpu_s for solve in solves)
 
 
 def ends_sentence(solves: Sequence[SolveResult]) -> str:
     """Return when the best solution was found, as a share of the time, and the mean gap at the end."""
-    shares = [
-        solve.incumbents[-1][0] / solve.cpu_s for solve in solves if solve.incumbents and solve.cpu_s > 0
-    ]
-    when = (
-        f"The best solution comes after {100 * fmean(shares):.0f} % of it"
-        if shares
-        else "It finds no solution"
-    )
-    return f"{when}, and the gap at the end is {100 * fmean(solve.gap for solve in solves):.3g} %."
+    shares = [solve.incumbents[-1][0] / solve.cpu_s for solve in solves if solve.incumbents and solve.cpu_s]
+    best = f"The best solution comes after {100 * fmean(shares or [0]):.0f} % of it"
+    best = best if shares else "There is no solution"
+    return f"{best}, and the gap at the end is {100 * fmean(solve.gap for solve in solves):.3g} %."
 
 
 def time_sentence(results: Sequence[SolveResult | None]) -> str:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from bife_core.base.values import Value
+from bife_core.measure.evaluation.comparison import known_as
 from bife_core.measure.high import HighScore, high_fidelity
 from bife_core.run.observer import Observer, SearchState, TrackedRun
 from bife_core.run.study import files
@@ -213,9 +214,8 @@ class Engine:
         reference = self._journal.reference
         results = [] if reference is None else [result for result in reference.results if result]
         high, objectives = self._evaluator.config.high, reference.objectives if reference else None
-        usual = (
-            {self._evaluator.solving.usual_name: high_fidelity(results, high, objectives)} if results else {}
-        )
+        name = known_as(self._evaluator.solving.usual.name)
+        usual = {name: high_fidelity(results, high, objectives)} if results else {}
         return usual | dict(self._evaluator.beside)
 
     def _outcome(self, *, new: bool) -> SearchOutcome:

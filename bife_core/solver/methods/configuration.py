@@ -100,26 +100,16 @@ class Configuration(Method):
         return digest_of([self.kind, self.params, branching, *self._further]) if self.changes else branching
 
     def with_part(self, method: Method) -> Method:
-        """Return this configuration with what another one sets, or with another method that branches, under its name.
+        """Return this configuration with what another one sets, or another method branches, under that one's name.
 
         With nothing but a branching method it is that.
-
-        Examples
-        --------
-        >>> tuned = Configuration(branching=ScipMethod(name="pscost"), start="restricted")
-        >>> both = tuned.with_part(Configuration(name="ours", start="local_search"))
-        >>> both.name, both.branching.name, both.start.name
-        ('ours', 'pscost', 'local_search')
         """
         parts: dict[str, Any] = {"branching": method}
         if isinstance(method, Configuration):
-            parts = {
-                "params": {**self.params, **method.params},
-                "on_demand": tuple(sorted({*self.on_demand, *method.on_demand})),
-                "branching": self.branching if method.branching.identity == RPB else method.branching,
-                "start": method.start or self.start,
-                "inequalities": method.inequalities or self.inequalities,
-            }
+            usual = Configuration(name=method.name)
+            parts = {name: of for name, of in method if of != getattr(usual, name)}
+            parts["params"] = {**self.params, **method.params}
+            parts["on_demand"] = tuple(sorted({*self.on_demand, *method.on_demand}))
         complete = self.model_copy(update={"name": method.name, **parts})
         return complete if complete.changes else complete.branching
 
