@@ -52,14 +52,9 @@ class SolveJob(Value):
             "scope": self.scope,
             "scip": versions()["scip"],
             "recorded": RECORDED,
-            "code": code_digest() if self.runs_code else "",
+            "code": code_digest() if self.method.runs_code else "",
         }
         return digest_of(facts | code_beforehand(self.method))
-
-    @property
-    def runs_code(self) -> bool:
-        """Whether compiled code takes part in the solve."""
-        return self.method.runs_code or bool(self.settings.solver.on_demand)
 
     @property
     def limit_s(self) -> float:
@@ -259,7 +254,7 @@ class _Batch:
 
     def _submit(self, places: Sequence[int]) -> None:
         jobs = [self.jobs[place] for place in places]
-        if any(job.runs_code for job in jobs):
+        if any(job.method.runs_code for job in jobs):
             FEATURES.prepare()
         starts = [start for job in jobs if (start := start_of(job.method)) is not None]
         for start in starts:

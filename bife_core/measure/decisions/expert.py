@@ -129,15 +129,17 @@ def record_decisions(
     """Solve one instance under the expert until `quota` decisions are recorded, with their nodes if `observe`.
 
     The expert branches at a random `share` of the nodes, pseudocosts at the others; a tree too small for the quota is
-    solved again at a larger share. Nodes with one candidate are not recorded. The model gets start and inequalities of
-    the `rest` of a configuration. Raises `InstanceError`, `SolverError`,
+    solved again at a larger share. Nodes with one candidate are not recorded. The model gets all of the `rest` of a
+    configuration. Raises `InstanceError`, `SolverError`,
     and `InterruptedSolveError` if a signal ended the solve before the quota was reached.
     """
     repeated = False
     while True:
         model = read_model(path)
         apply(settings, model)
-        give_beforehand(rest, model)
+        if rest is not None:
+            rest.attach(model)
+            give_beforehand(rest, model)
         expert = _Expert(instance, quota, share, observe)
         expert.include(model, "expert", "strong branching, recorded")
         put_in_charge(model, "expert", "pscost")

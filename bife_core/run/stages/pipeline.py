@@ -145,13 +145,12 @@ def run(config: PipelineConfig, runtime: Runtime) -> PipelineResult:
 
 
 def _under(config: PipelineConfig, tuned: TuningResult) -> tuple[PipelineConfig, Configuration | None]:
-    """Return the settings of a search, and what it keeps beside them of what was tuned: all but what it looks for."""
-    best, nothing = tuned.tuning.configuration, Configuration()
-    solver = config.solver.tuned(best.params, best.on_demand)
-    under = config.model_copy(update={"solver": solver, "budget": left_of(config.budget, tuned.spending)})
-    without = ("params", "on_demand", COMPONENTS.find(config.search.component).part)
-    rest = best.model_copy(update={name: getattr(nothing, name) for name in without})
-    return under, rest.model_copy(update={"name": rest.branching.name}) if rest.identity != RPB else None
+    """Return the settings of a search, and what it keeps of what was tuned: all but what it looks for."""
+    best, part = tuned.tuning.configuration, COMPONENTS.find(config.search.component).part
+    rest = best.model_copy(update={part: getattr(Configuration(), part)})
+    rest = rest.model_copy(update={"name": rest.branching.name})
+    under = config.model_copy(update={"budget": left_of(config.budget, tuned.spending)})
+    return under, None if rest.identity == RPB else rest
 
 
 def _beside(config: PipelineConfig, tuned: TuningResult) -> dict[str, float]:

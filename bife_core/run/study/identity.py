@@ -78,7 +78,7 @@ def search_facts(
     if decisions is not None:
         facts |= {"decisions": decisions, "low": config.low.model_dump(mode="json")}
     facts |= {"training": content_of(training)} if training else {}
-    return facts | ({"rest": rest.identity} if rest is not None else {})
+    return facts | ({"rest": rest.model_dump(mode="json", exclude_defaults=True)} if rest is not None else {})
 
 
 def search_key(facts: dict[str, Any]) -> str:

@@ -17,7 +17,6 @@ from pydantic import ConfigDict, Field, model_validator
 from bife_core.base.errors import ConfigError
 from bife_core.base.files import can_be_path
 from bife_core.base.values import Value, digest_of
-from bife_core.solver.scip.row_classes import RowClasses
 
 if TYPE_CHECKING:
     from pyscipopt import Model
@@ -92,7 +91,6 @@ class SolverConfig(Value):
     name: str = Field("default", description="'default', 'paper', or what a file is called.")
     gap: float = Field(0.0, ge=0, description="SCIP's relative gap at which a solve is done; 0 is a proof.")
     params: dict[str, Parameter] = Field(default_factory=dict, description="Parameters of SCIP that are set.")
-    on_demand: RowClasses = Field((), description="Classes of rows that are kept out of the first LP.")
 
     @model_validator(mode="before")
     @classmethod
@@ -117,9 +115,8 @@ class SolverConfig(Value):
 
     @property
     def digest(self) -> str:
-        """Hash of the parameters and rows on demand, whatever the name."""
-        params = of_settings(self.effective)
-        return digest_of([params, list(self.on_demand)] if self.on_demand else params)[:16]
+        """Hash of the parameters, whatever the name."""
+        return digest_of(of_settings(self.effective))[:16]
 
     @property
     def label(self) -> str:
@@ -132,7 +129,7 @@ class SolverConfig(Value):
     @property
     def known_as(self) -> str:
         """Name in a sentence, after "under"."""
-        named = {"default": "SCIP default settings", "paper": "paper settings", "tuned": "tuned settings"}
+        named = {"default": "SCIP default settings", "paper": "paper settings"}
         if self.label in named:
             return named[self.label]
         words = named.get(self.name, f"the settings of {self.name}")
@@ -154,17 +151,8 @@ class SolverConfig(Value):
     @property
     def _listed(self) -> str:
         items = [f"{name} = {value}" for name, value in sorted(of_settings(self.params).items())]
-        items += [f"{name} on demand" for name in self.on_demand]
         more = f" and {len(items) - _LISTED} more" if len(items) > _LISTED else ""
         return ", ".join(items[:_LISTED]) + more
-
-    def tuned(self, params: Mapping[str, Parameter], on_demand: RowClasses) -> SolverConfig:
-        """Return these settings with further parameters and rows on demand, named "tuned"."""
-        if not params and not on_demand:
-            return self
-        before = {name: value for name, value in self.effective.items() if name != "limits/gap"}
-        rows = tuple(dict.fromkeys((*self.on_demand, *on_demand)))
-        return SolverConfig(name="tuned", gap=self.gap, params={**before, **params}, on_demand=rows)
 
     @property
     def goal(self) -> str:

@@ -21,7 +21,6 @@ from bife_core.solver.scip.branching import FALLBACKS, Guard, as_guard
 from bife_core.solver.scip.cost import LARGEST_OBJECTIVE, TICK_S, Cost, primal_gap, primal_integral
 from bife_core.solver.scip.exactness import NOT_LINEAR
 from bife_core.solver.scip.libscip import scip_errors, scip_version, total
-from bife_core.solver.scip.row_classes import Rows
 from bife_core.solver.scip.settings import TRUTHS, Parameter, Seed, SolverConfig, as_given
 
 PROVEN: Final = frozenset({"optimal", "infeasible", "unbounded", "inforunbd"})
@@ -314,15 +313,13 @@ def parameters(settings: SolveSettings) -> dict[str, Parameter]:
 
 
 def apply(settings: SolveSettings, model: pyscipopt.Model) -> None:
-    """Set SCIP's parameters, rows on demand and limits; a `SolverError` says which one SCIP does not take."""
+    """Set SCIP's parameters and limits; a `SolverError` says which one SCIP does not take."""
     for name, value in parameters(settings).items():
         with scip_errors(f"SCIP does not take {name} = {value!r}"):
             truths = TRUTHS if isinstance(model.getParam(name), bool) else {}
             model.setParam(name, truths.get(str(value).lower(), value))
             if not as_given(value, taken := model.getParam(name)):
                 raise ValueError(f"it would be {taken!r}")
-    if settings.solver.on_demand:
-        Rows(model).put_on_demand(settings.solver.on_demand)
     if settings.objective_limit is not None:
         model.setObjlimit(settings.objective_limit)
 

@@ -59,7 +59,7 @@ def composed(runtime, monkeypatch):
             return TuningResult(tuning=tuning, path=Path(name), run=TrackedRun())
 
         def solve_all(groups, *args, **kwargs):
-            seen["solved"] += [job for group in groups for job in group]
+            seen["solved"] += [job.method for group in groups for job in group]
             return solves.run_solves(groups, *args, **kwargs)
 
         def record(*args):
@@ -102,16 +102,14 @@ def test_a_search_of_rules_keeps_settings_rows_inequalities_and_start(composed):
     finalists, seen = composed(CHOICES | {ROWS["combinatorial_auction"]: "on_demand"})
     (first, second) = seen["tuned"]
     assert [parts(rest) for rest in seen["collected"]] == [("restricted", "knapsack", RPB)]
-    searched = [job for job in seen["solved"] if job.settings.solver.name == "tuned"]
-    assert {parts(job.method) for job in searched} == {
+    searched = [method for method in seen["solved"] if method.kind == "configuration"]
+    assert {parts(method) for method in searched} == {
         ("restricted", "knapsack", RPB),
         ("restricted", "knapsack", second.branching.name),
     }
-    for job in searched:
-        assert (job.settings.solver.params, job.settings.solver.on_demand) == (
-            first.params,
-            first.on_demand,
-        )
+    assert {method.changes for method in searched} == {first.changes}
+    assert first.params
+    assert first.on_demand
     assert second.branching.kind == "rule"
     assert second == first.model_copy(update={"branching": second.branching})
     assert finalists["tuned again"].identity == second.identity == finalists["g00-c00"].identity
@@ -122,11 +120,13 @@ def test_a_search_of_starts_keeps_the_rest_and_replaces_the_start(composed):
     finalists, seen = composed(CHOICES | {ROWS["item_placement"]: "on_demand"}, **REPLAY)
     (first, second) = seen["tuned"]
     assert seen["collected"] == []
-    searched = [job for job in seen["solved"] if job.settings.solver.name == "tuned"]
-    starts = {parts(job.method) for job in searched}
+    searched = [method for method in seen["solved"] if method.kind == "configuration"]
+    starts = {parts(method) for method in searched}
+    for method in searched:
+        assert (method.params, method.on_demand) == (first.params, first.on_demand)
     assert (None, "knapsack", "pscost") in starts, "what starts are measured by"
     assert {part[1:] for part in starts} == {("knapsack", "pscost")}
-    assert any(job.method.start is not None and job.method.start.source for job in searched)
+    assert any(method.start is not None and method.start.source for method in searched)
     assert second.start is not None
     assert second.start != first.start
     assert second == first.model_copy(update={"start": second.start})
@@ -137,4 +137,4 @@ def test_a_search_of_starts_keeps_the_rest_and_replaces_the_start(composed):
 def test_without_anything_tuned_a_rule_is_searched_for_alone(composed):
     _, seen = composed({})
     assert seen["collected"] == [None]
-    assert {job.method.kind for job in seen["solved"]} == {"scip", "rule"}
+    assert {method.kind for method in seen["solved"]} == {"scip", "rule"}

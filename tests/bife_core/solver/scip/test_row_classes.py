@@ -9,7 +9,6 @@ from bife_core.solver.methods.attach import attach, solve
 from bife_core.solver.methods.configuration import Configuration
 from bife_core.solver.methods.references import beside_branching, load_method, method_of
 from bife_core.solver.scip.row_classes import Rows
-from bife_core.solver.scip.settings import SolverConfig
 from bife_core.tuning.large_classes import row_facts
 from bife_core.tuning.space import ROWS, Space, choices_text
 from tests.support.instances import locations
@@ -103,18 +102,14 @@ def test_rows_on_demand_enter_the_lp_when_they_are_violated_and_the_optimum_stay
     assert same == optimum
 
 
-def test_a_configuration_and_settings_of_the_solver_put_them_on_demand_alike(tmp_path):
+def test_a_configuration_puts_them_on_demand(tmp_path):
     locations(12).writeProblem(str(file := tmp_path / "model.lp"), verbose=False)
     found = Configuration(params={"presolving/maxrounds": 0}, on_demand=(LINK, LINK))
-    settings = SolverConfig(params=found.params).tuned({}, found.on_demand)
-    by_method, by_settings = solve(file, found), solve(file, solver=settings)
-    assert found.on_demand == settings.on_demand == (LINK,)
-    assert (by_method.nodes, by_method.lp_iterations) == (by_settings.nodes, by_settings.lp_iterations)
+    by_method = solve(file, found)
+    assert found.on_demand == (LINK,)
     plain = solve(file, Configuration(params=found.params))
     assert plain.primal_bound == pytest.approx(by_method.primal_bound)
     assert plain.lp_iterations != by_method.lp_iterations
-    assert settings.digest != SolverConfig(params=found.params).digest
-    assert f"{LINK} on demand" in settings.sentence
 
 
 def test_a_configuration_with_rows_is_json_and_its_settings_say_what_they_lack(tmp_path):
