@@ -138,8 +138,11 @@ def _root_share(solves: Sequence[SolveResult]) -> float:
 def ends_sentence(solves: Sequence[SolveResult]) -> str:
     """Return when the best solution was found, as a share of the time, and the mean gap at the end."""
     shares = [solve.incumbents[-1][0] / solve.cpu_s for solve in solves if solve.incumbents and solve.cpu_s]
-    best = f"The best solution comes after {100 * fmean(shares or [0]):.0f} % of it"
-    best = best if shares else "There is no solution"
+    best = (
+        f"The best solution comes after {100 * fmean(shares):.0f} % of it"
+        if shares
+        else "It finds no solution"
+    )
     return f"{best}, and the gap at the end is {100 * fmean(solve.gap for solve in solves):.3g} %."
 
 

@@ -107,7 +107,7 @@ def test_it_says_when_the_best_solution_comes_and_the_gap_at_the_end(usual, runt
     assert ends_sentence([STUCK, ended]) == (
         "The best solution comes after 50 % of it, and the gap at the end is 25 %."
     )
-    assert ends_sentence([measured.result(gap=1.0)]).startswith("There is no solution, and the gap")
+    assert ends_sentence([measured.result(gap=1.0)]).startswith("It finds no solution, and the gap")
     usual(STUCK)
     assert " The best solution comes after 75 % of it, and the gap at the end is 50 %. 0 of 1 " in (
         precheck(QUICK, runtime).sentence
