@@ -18,7 +18,7 @@ from sqlalchemy.types import TypeDecorator, TypeEngine
 from bife_core.base.errors import StoreError
 from bife_core.base.files import make_private
 from bife_core.base.wording import storable
-from bife_core.store.schema import MIGRATIONS, OLDEST, SCHEMA, file_of
+from bife_core.store.schema import SCHEMA, file_of
 
 _BUSY_S: Final = 60.0
 _tables = sa.MetaData()
@@ -81,26 +81,21 @@ class Database:
             sa.event.listen(self.engine, "begin", _begun)
         try:
             with self.writing(self.alone) as connection:
-                self._migrate(connection)
+                self._make(connection)
         except StoreError:
             self.engine.dispose()
             raise
 
-    def _migrate(self, connection: Connection) -> None:
+    def _make(self, connection: Connection) -> None:
         meta.create(connection, checkfirst=True)
-        entry = meta.c.name == "schema"
-        schema = connection.execute(select(meta.c.value).where(entry)).scalar()
+        schema = connection.execute(select(meta.c.value).where(meta.c.name == "schema")).scalar()
         if schema is None:
-            connection.execute(insert(meta).values(name="schema", value=str(SCHEMA)))
-        elif schema not in map(str, range(OLDEST, SCHEMA + 1)):
+            connection.execute(insert(meta).values(name="schema", value=SCHEMA))
+        elif schema != SCHEMA:
             raise StoreError(
-                f"The store {self.name} has schema {schema} and this version of BiFE reads schemas {OLDEST} to "
-                f"{SCHEMA}; use the version that wrote it, or set BIFE_HOME to a new folder."
+                f"The store {self.name} has schema {schema} and this version of BiFE reads schema {SCHEMA}; use the "
+                "version that wrote it, or set BIFE_HOME to a new folder."
             )
-        else:
-            for number in range(int(schema) + 1, SCHEMA + 1):
-                connection.exec_driver_sql(MIGRATIONS[number])
-            connection.execute(sa.update(meta).where(entry).values(value=str(SCHEMA)))
         _tables.create_all(connection)
 
     @contextmanager

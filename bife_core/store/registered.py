@@ -59,10 +59,10 @@ def _events(store: Store | Home) -> Iterable[tuple[str, dict[str, Any]]]:
             with suppress(sqlite3.Error, ValueError), closing(sqlite3.connect(file)) as connection:
                 schema = connection.execute("SELECT value FROM meta WHERE name = 'schema'").fetchone()
                 query = "SELECT kind, body FROM events WHERE study = ? ORDER BY seq"
-                if schema == (str(SCHEMA),):
+                if schema == (SCHEMA,):
                     rows = connection.execute(query, (REGISTRY,)).fetchall()
                     return [(kind, json.loads(body)) for kind, body in rows]
-        store = store.store  # which migrates it, or says what is wrong with it
+        store = store.store  # which says what is wrong with it
     return ((event.kind, event.body) for event in store.events(REGISTRY))
 
 

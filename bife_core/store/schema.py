@@ -1,4 +1,4 @@
-"""Where a store lies, and the schemas that it may have."""
+"""Where a store lies, and the schema that it has."""
 
 from __future__ import annotations
 
@@ -7,15 +7,8 @@ from typing import Final
 
 from bife_core.base.places import sqlite_file
 
-MIGRATIONS: Final = {
-    4: "DROP TABLE claims",  # which is made anew: PostgreSQL cut names to 256 characters
-    5: "ALTER TABLE solves DROP COLUMN repeats",
-    6: "UPDATE studies SET kind = 'search' WHERE kind = 'evolution'",
-    7: """UPDATE events SET body = replace(body, '"evolution_', '"search_')""",  # of registered rules and records
-}
-"""The statement that migrates a store to each schema from the one before; tables that it lacks are made without."""
-SCHEMA: Final = max(MIGRATIONS)
-OLDEST: Final = min(MIGRATIONS) - 1
+SCHEMA: Final = "7"
+"""Version of the tables: another is refused."""
 
 DATABASE: Final = "bife.db"
 
