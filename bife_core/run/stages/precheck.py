@@ -137,13 +137,12 @@ def _root_share(solves: Sequence[SolveResult]) -> float:
 
 def ends_sentence(solves: Sequence[SolveResult]) -> str:
     """Return when the best solution was found, as a share of the time, and the mean gap at the end."""
-    shares = [solve.incumbents[-1][0] / solve.cpu_s for solve in solves if solve.incumbents and solve.cpu_s]
-    best = (
-        f"The best solution comes after {100 * fmean(shares):.0f} % of it"
-        if shares
-        else "It finds no solution"
-    )
-    return f"{best}, and the gap at the end is {100 * fmean(solve.gap for solve in solves):.3g} %."
+    timed = [solve for solve in solves if solve.incumbents and solve.cpu_s > 0]
+    when = "It finds no solution"
+    if timed:
+        share = fmean(solve.incumbents[-1][0] / solve.cpu_s for solve in timed if solve.incumbents)
+        when = f"The best solution comes after {100 * share:.0f} % of it"
+    return f"{when}, and the gap at the end is {100 * fmean(solve.gap for solve in solves):.3g} %."
 
 
 def time_sentence(results: Sequence[SolveResult | None]) -> str:
