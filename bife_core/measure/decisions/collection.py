@@ -101,7 +101,7 @@ def collect_decisions(
     solver : SolverConfig, optional
         The settings that rules are to run under; SCIP's defaults by default.
     rest : Configuration, optional
-        What rules are to be a part of; its start and inequalities count.
+        Configuration that the rules are for; its start and inequalities count.
 
     Raises
     ------

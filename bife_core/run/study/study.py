@@ -68,7 +68,7 @@ class Study:
     beside : dict
         F_HF to be shown beside that of rules and RPB, by name.
     rest : Configuration or None
-        What methods are solved as a part of.
+        Configuration in which rules or starts are tried.
     """
 
     config: PipelineConfig
@@ -299,7 +299,7 @@ def create_study(
     observer : Observer, optional
         What learns how far it is; by default Python's logging, as ``bife``.
     rest : Configuration, optional
-        What methods are solved as a part of: their start or their rule takes the place of its own.
+        Configuration in which rules or starts are tried, in place of its own.
 
     Raises
     ------

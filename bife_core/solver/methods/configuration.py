@@ -102,7 +102,7 @@ class Configuration(Method):
     def with_part(self, method: Method) -> Method:
         """Return this configuration with what another one sets, or another method branches, under that one's name.
 
-        With nothing but a branching method it is that.
+        If nothing but a branching method is left, that method is returned.
         """
         parts: dict[str, Any] = {"branching": method}
         if isinstance(method, Configuration):
