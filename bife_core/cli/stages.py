@@ -100,6 +100,7 @@ def tune(
     config = resolve(options)
     check_kept(output, config.instances.folder, *options.values(), method)
     from bife_core.run.stages.tune import AT_HAND
+    from bife_core.solver.methods.base import RPB
     from bife_core.solver.methods.configuration import is_part
 
     methods = tuple(method or AT_HAND)
@@ -107,7 +108,12 @@ def tune(
     best = result.tuning.configuration
     # What was measured is with what the solver sets itself; limits, tolerances and seeds are no part of a method.
     params = {name: value for name, value in config.solver.effective.items() if is_part(name)}
-    say(keep(best.model_copy(update={"params": params | best.params}), output))
+    advice = keep(best.model_copy(update={"params": params | best.params}), output)
+    say(
+        advice
+        if best.identity != RPB
+        else f"{output} has SCIP default settings: solve as before, or tune for longer."
+    )
     show_tracked(result.run)
 
 

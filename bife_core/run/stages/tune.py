@@ -34,7 +34,7 @@ from bife_core.search.generators.prompting import prompt_files
 from bife_core.show import plots
 from bife_core.solver.machine import this_machine
 from bife_core.solver.methods.base import RPB, Method
-from bife_core.solver.methods.configuration import FILE_NAME
+from bife_core.solver.methods.configuration import FILE_NAME, Configuration
 from bife_core.solver.methods.references import load_method
 from bife_core.solver.scip.solve import SolveSettings
 from bife_core.tuning.ablation import Ablation, ablate
@@ -127,21 +127,27 @@ def tune(
             )
 
     tuned = runtime.conductor.step("tune", f"tune SCIP for {seconds:.0f} CPU seconds", work)
-    validated = "" if beside else _validated(config, runtime, design, tuned, seconds)
+    tuned, validated = (tuned, "") if beside else _validated(config, runtime, design, tuned, seconds)
     return _recorded(record, runtime, design, tuned, name, account, validated)
 
 
 def _validated(
     config: PipelineConfig, runtime: Runtime, design: InstanceSet, tuning: Tuning, seconds: float
-) -> str:
-    """Return what settings save on instances that chose nothing, on as many as take about `seconds` at most."""
+) -> tuple[Tuning, str]:
+    """Return a tuning and what it saves on instances that chose nothing, on as many as take about `seconds` at most.
+
+    One that saves nothing there ends with SCIP default settings.
+    """
     if not tuning.best.choices:
-        return ""
+        return tuning, ""
     drawn = runtime.instances(config.instances, "validation", config.validation.instances).instances
     chose = {instance.digest for instance in design.instances}
     fresh = [instance for instance in drawn if instance.digest not in chose]
     if not fresh:
-        return "That is on the instances that chose it, and no others are left to validate it: add some."
+        return (
+            tuning,
+            "That is on the instances that chose it, and no others are left to validate it: add some.",
+        )
     usual = tuning.trials[0].raced
     each_s = 2.0 * usual.cpu_s / max(sum(cost is not None for cost in usual.costs), 1)
     instances = fresh[: max(int(seconds / max(each_s, 1e-9)), 1)]
@@ -154,7 +160,11 @@ def _validated(
         return evaluate([tuning.configuration], instances, protocol, pool, kept, *shown, solver=config.solver)
 
     lead = runtime.conductor.step("validate", "compare with SCIP default settings", work).lead
-    return f"On instances that chose nothing it takes {change_text(lead)} ({evidence_text(lead)})."
+    sentence = f"On instances that chose nothing it takes {change_text(lead)} ({evidence_text(lead)})"
+    if lead.incomparable or lead.ratio < 1.0:
+        return tuning, f"{sentence}."
+    usual_settings = tuning.model_copy(update={"configuration": Configuration()})
+    return usual_settings, f"{sentence}, so SCIP default settings stay."
 
 
 def _row_facts(config: PipelineConfig, runtime: Runtime, design: Sequence[Instance]) -> RowFacts:

@@ -11,11 +11,14 @@ from bife_core.run.stages import tune as stage
 from bife_core.run.stages.records import read_record
 from bife_core.run.stages.tracker import Tracker
 from bife_core.run.study.journal import claim_on
+from bife_core.solver.methods.base import RPB
+from bife_core.solver.methods.references import load_method
 from bife_core.tuning.space import Space
 from bife_core.tuning.tuner import Trial, Tuning
 from tests.support.programs import FOREIGN
 
 LEAN = {"separating": "off", "heuristics": "off"}
+MORE_CUTS = {"separating": "aggressive"}
 SETTINGS = {"search.seed": 0, "tune.instances": 2, "high.cost": "nodes", "validation.instances": 3}
 
 
@@ -41,7 +44,7 @@ def tuned(monkeypatch):
 
 
 def test_what_was_found_is_compared_on_instances_that_chose_nothing(tuned, runtime):
-    tuned(LEAN)
+    tuned(MORE_CUTS)
     config = with_overrides(preset("smoke"), SETTINGS)
     result = stage.tune(config, runtime, 10.0)
     pattern = r"On instances that chose nothing it takes .* nodes \(ratio (\d\.\d+), .* 3 instances.*\)\."
@@ -49,10 +52,20 @@ def test_what_was_found_is_compared_on_instances_that_chose_nothing(tuned, runti
     assert measured is not None, result.notes
     assert 0.1 < float(measured[1]) < 10
     assert stage.tune(config, runtime, 10.0).notes[-1] == result.notes[-1]
-    tuned(LEAN, usual_s=3.0)
+    tuned(MORE_CUTS, usual_s=3.0)
     fewer = stage.tune(config, runtime, 10.0).notes[-1]
     assert "1 instance)" in fewer or "no method branches on any of 1 instance" in fewer, fewer
     assert not stage.tune(config, runtime, 10.0, beside=True).notes[-1].startswith("On instances that chose")
+
+
+def test_where_nothing_is_saved_on_other_instances_scip_default_settings_stay(tuned, runtime):
+    tuned(LEAN)
+    result = stage.tune(with_overrides(preset("smoke"), SETTINGS), runtime, 10.0)
+    assert re.search(r" more nodes \(ratio .*\), so SCIP default settings stay\.$", result.notes[-1]), (
+        result.notes
+    )
+    assert result.tuning.configuration.identity == RPB
+    assert load_method(str(result.path)).identity == RPB
 
 
 def test_a_tuning_is_recorded_while_it_goes_on(runtime, monkeypatch):
