@@ -28,9 +28,10 @@ _SAMPLES: Final = (*_TRACKED, "bife_core/run/study/files.py")
 
 PAGES: Final[dict[str, tuple[str, ...]]] = {
     "report": (
-        "bench/picture.py", "bife_core/show/report/templates/report.html.j2",
-        "bife_core/show/report/templates/report.css", "bife_core/show/report/data.py",
-        "bife_core/show/report/page.py", "bife_core/show/report/tables.py", "bife_core/show/plots/evaluation.py",
+        "bench/picture.py", "bife_core/run/show/report/templates/report.html.j2",
+        "bife_core/run/show/report/templates/report.css", "bife_core/run/show/report/data.py",
+        "bife_core/run/show/report/page.py", "bife_core/run/show/report/tables.py",
+        "bife_core/run/show/plots/evaluation.py",
     ),
     "prefect-deployments": ("flows/bife_flows/operate/prefect.yaml",),
     "prefect-overview": (*_ARTIFACTS, "tasks/bife_tasks/overview.py"),

@@ -12,13 +12,13 @@ from .measure.evaluation.compare import compare as compare
 from .measure.low import low_fidelity as low_fidelity
 from .run.config import PipelineConfig as PipelineConfig
 from .run.presets import preset as preset, with_overrides as with_overrides
+from .run.show.plots import plot as plot
 from .run.study import (
     SearchOutcome as SearchOutcome,
     Study as Study,
     archived as archived,
     create_study as create_study,
 )
-from .show.plots import plot as plot
 from .solver.methods.attach import attach as attach, solve as solve
 from .solver.methods.base import Method as Method
 from .solver.methods.configuration import Configuration as Configuration

@@ -40,9 +40,9 @@ def report(
         if not RUN_ID.fullmatch(reference):
             evaluation_at(Path(reference))
     with standard_output().status("Drawing ..."):
+        from bife_core.run.show.plots import save
         from bife_core.run.stages.evaluation_files import PAGE, TABLES, load_report, write_report
         from bife_core.run.stages.runtime import Runtime
-        from bife_core.show.plots import save
 
         tracked = any(map(RUN_ID.fullmatch, references or ()))
         loaded, directory = load_report(references or (), backend().runtime() if tracked else Runtime())

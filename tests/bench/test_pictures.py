@@ -28,7 +28,7 @@ def copy(tmp_path, monkeypatch):
     [
         ("flows/bife_flows/promotion.py", ["prefect-approval"]),
         ("bife_core/registry/evidence.py", ["prefect-approval", "mlflow-model"]),
-        ("bife_core/show/report/templates/report.css", ["report"]),
+        ("bife_core/run/show/report/templates/report.css", ["report"]),
     ],
 )
 def test_a_changed_source_makes_pictures_old_until_they_are_retaken(copy, source, older):

@@ -18,6 +18,7 @@ from bife_core.registry.choosing import other_settings
 from bife_core.registry.evidence import CHAMPION
 from bife_core.run.config import PipelineConfig
 from bife_core.run.observer import TrackedRun
+from bife_core.run.show.report import Story
 from bife_core.run.stages import evaluation_files
 from bife_core.run.stages.conclusions import evaluation_conclusion
 from bife_core.run.stages.held_out import no_champion_by, own_test_instances, take_test_instances
@@ -25,7 +26,6 @@ from bife_core.run.stages.records import EVALUATION, Record
 from bife_core.run.stages.register import present_champion, register_rule
 from bife_core.run.stages.results import EvaluationResult
 from bife_core.run.stages.runtime import InstanceSet, Runtime
-from bife_core.show.report import Story
 from bife_core.solver.methods.base import RPB, Method
 from bife_core.solver.methods.configuration import Configuration
 from bife_core.solver.methods.references import BUDGET

@@ -15,14 +15,14 @@ from bife_core.base.values import describe
 from bife_core.base.wording import as_markdown
 from bife_core.measure.evaluation.summary import EvaluationSummary
 from bife_core.registry.evidence import Origin
+from bife_core.run.show import plots, report as reports
+from bife_core.run.show.report import Report, ReportFigure, SearchRecord, Story
 from bife_core.run.stages.runtime import Runtime
 from bife_core.run.study import JournalError, Opened, files as search_files
 from bife_core.run.study.archive import descent
 from bife_core.run.study.journal import Completed, Ended, Samples, read_journal
 from bife_core.search.population import ranked
 from bife_core.search.types import Entry
-from bife_core.show import plots, report as reports
-from bife_core.show.report import Report, ReportFigure, SearchRecord, Story
 from bife_core.solver.methods.base import Method
 from bife_core.solver.methods.configuration import Configuration
 from bife_core.solver.methods.references import BUDGET, RUN_FILES, RUN_REFERENCE, parts_of

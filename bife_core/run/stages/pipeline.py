@@ -14,6 +14,7 @@ from bife_core.measure.evaluation.comparison import WORTHWHILE, evidence_text, s
 from bife_core.measure.evaluation.protocol import unique
 from bife_core.measure.evaluation.summary import EvaluationSummary
 from bife_core.run.config import PipelineConfig
+from bife_core.run.show.report import Story
 from bife_core.run.stages.collect import collect
 from bife_core.run.stages.conclusions import pipeline_conclusion
 from bife_core.run.stages.evaluate import evaluate
@@ -30,7 +31,6 @@ from bife_core.run.study.files import keep_rule
 from bife_core.search import Sample, open_search
 from bife_core.search.generators.account import left_of
 from bife_core.search.population import ranked
-from bife_core.show.report import Story
 from bife_core.solver.methods.base import RPB, Method
 from bife_core.solver.methods.configuration import Configuration
 from bife_core.solver.methods.references import budgeted, method_of, parts_of

@@ -16,6 +16,7 @@ from bife_core.instances.base import Instance
 from bife_core.measure.evaluation.comparison import change_text, evidence_text
 from bife_core.measure.evaluation.summary import EvaluationSummary, evaluate
 from bife_core.run.config import EvaluationConfig, PipelineConfig
+from bife_core.run.show import plots
 from bife_core.run.stages.precheck import PRECHECKED
 from bife_core.run.stages.records import TUNING, Record
 from bife_core.run.stages.results import TuningResult
@@ -31,7 +32,6 @@ from bife_core.search.generators import (
     open_generator,
 )
 from bife_core.search.generators.prompting import prompt_files
-from bife_core.show import plots
 from bife_core.solver.machine import this_machine
 from bife_core.solver.methods.base import RPB, Method
 from bife_core.solver.methods.configuration import FILE_NAME, Configuration

@@ -17,11 +17,11 @@ from bife_core.measure.evaluation.summary import EvaluationSummary
 from bife_core.registry.base import PromotionError
 from bife_core.registry.choosing import registered_name
 from bife_core.run.config import PipelineConfig
+from bife_core.run.show.report import Story
 from bife_core.run.stages.conclusions import comparison_link
 from bife_core.run.stages.evaluate import measure, record_evaluation
 from bife_core.run.stages.held_out import own_test_instances
 from bife_core.run.stages.runtime import InstanceSet, Runtime
-from bife_core.show.report import Story
 from bife_core.solver.methods.base import RPB, Method
 from bife_core.solver.scip.cost import Cost
 from bife_core.solver.scip.settings import SolverConfig

@@ -11,9 +11,9 @@ from typing import Any, Final
 from bife_core.base.files import write_whole
 from bife_core.base.values import digest_of
 from bife_core.base.wording import as_markdown, fenced
+from bife_core.run.show import plots
 from bife_core.search import GenerationSummary, Sample, SearchCost
 from bife_core.search.population import ranked
-from bife_core.show import plots
 from bife_core.solver.methods.base import Method
 from bife_core.solver.methods.references import method_of
 

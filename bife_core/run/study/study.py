@@ -24,6 +24,7 @@ from bife_core.measure.evaluation.compare import Given, given_instances
 from bife_core.run.config import InstancesConfig, PipelineConfig
 from bife_core.run.observer import Observer, SearchState
 from bife_core.run.presets import PresetName, preset, with_overrides
+from bife_core.run.show import plots
 from bife_core.run.study.engine import Engine, SearchOutcome
 from bife_core.run.study.evaluator import Evaluator
 from bife_core.run.study.files import sample_rows
@@ -34,7 +35,6 @@ from bife_core.search import BaseSearch, Sample, SampleRequest, open_search
 from bife_core.search.config import SearchConfig
 from bife_core.search.generators import Account, Generator, open_generator
 from bife_core.search.population import by_high_fidelity, by_low_fidelity
-from bife_core.show import plots
 from bife_core.solver.methods.configuration import Configuration
 from bife_core.store import Store
 from bife_core.store.home import Home

@@ -25,9 +25,9 @@ from prefect.utilities.urls import url_for
 from bife_core.base.errors import BifeError
 from bife_core.base.wording import first_line, storable
 from bife_core.run.observer import SearchState, TrackedRun
+from bife_core.run.show import plots
 from bife_core.run.stages.conclusions import links
 from bife_core.run.study.files import sample_rows
-from bife_core.show import plots
 from bife_tasks.overview import Link, Server, age_text, markdown, sections
 from bife_tasks.stores import observer
 

@@ -24,9 +24,9 @@ from bife_core.registry.base import Registry
 from bife_core.registry.choosing import PREFIX
 from bife_core.registry.evidence import MOST_IN_CARD, Evidence, RegisteredRule, numbered
 from bife_core.registry.local import LocalRegistry
+from bife_core.run.show import plots
 from bife_core.run.stages.evaluation_files import PAGE
 from bife_core.run.stages.records import EVALUATION, SEARCH
-from bife_core.show import plots
 from bife_core.solver.methods.base import Method
 from bife_core.solver.methods.scorer import Scorer
 from bife_core.solver.scip.solve import versions

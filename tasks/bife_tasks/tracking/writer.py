@@ -16,6 +16,7 @@ from bife_core.measure.config import HighFidelityConfig
 from bife_core.measure.context import cost_of
 from bife_core.measure.evaluation.metrics import METRICS
 from bife_core.measure.high import HighScore
+from bife_core.run.show import plots
 from bife_core.run.stages.records import EVALUATION, SEARCH, Record
 from bife_core.run.study import files as reports, journal
 from bife_core.run.study.archive import descent
@@ -24,7 +25,6 @@ from bife_core.search.answers import Answered
 from bife_core.search.generators.account import Account, Call, Spending
 from bife_core.search.population import ranked
 from bife_core.search.types import Entry
-from bife_core.show import plots
 from bife_core.solver.methods.base import RPB
 from bife_core.solver.methods.references import method_of
 from bife_core.solver.methods.scorer import RuleMethod

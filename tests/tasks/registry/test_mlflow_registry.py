@@ -7,10 +7,10 @@ from matplotlib.figure import Figure
 
 from bife_core.registry.evidence import CHALLENGER, CHAMPION
 from bife_core.registry.local import LocalRegistry
+from bife_core.run.show import plots
 from bife_core.run.stages.evaluation_files import sample_name
 from bife_core.run.stages.records import SEARCH
 from bife_core.run.stages.runtime import Runtime
-from bife_core.show import plots
 from bife_core.solver.methods.references import registered_tags, stored_text
 from bife_core.store.home import project_home
 from bife_tasks.registry import registry as deciding_registry

@@ -8,7 +8,7 @@ import pytest
 from bife_core.base.stats import holm
 from bife_core.measure.evaluation.comparison import adjusted, compare_methods, headline, statement
 from bife_core.measure.evaluation.metrics import method_table, solve_frame
-from bife_core.show.report.tables import mean_text
+from bife_core.run.show.report.tables import mean_text
 
 
 def row(instance, method, cpu_s, **more):

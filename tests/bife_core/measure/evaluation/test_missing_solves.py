@@ -8,7 +8,7 @@ from bife_core.base.errors import SolverError
 from bife_core.measure.evaluation.metrics import method_table
 from bife_core.measure.evaluation.summary import summarise
 from bife_core.run.config import EvaluationConfig
-from bife_core.show.report import Report, render_page, report_markdown
+from bife_core.run.show.report import Report, render_page, report_markdown
 from tests.support.measured import BASELINE, LIMIT_S, METHODS, RULE, solved, summary
 
 

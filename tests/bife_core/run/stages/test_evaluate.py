@@ -10,12 +10,12 @@ import pytest
 from bife_core.base.errors import BifeError
 from bife_core.run.config import InstancesConfig, PipelineConfig, RunnerConfig
 from bife_core.run.presets import preset, with_overrides
+from bife_core.run.show.report import Story
 from bife_core.run.stages import evaluation_files
 from bife_core.run.stages.evaluate import evaluate, folder_of, record_evaluation
 from bife_core.run.stages.evaluation_files import load_report, read_summary
 from bife_core.run.stages.records import read_record
 from bife_core.run.stages.runtime import InstanceSet, Runtime
-from bife_core.show.report import Story
 from bife_core.store.home import Home
 from bife_core.workers.cluster import close_workers, worker_pool
 from tests.support.diary import Diary

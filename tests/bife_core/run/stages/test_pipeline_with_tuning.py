@@ -8,13 +8,13 @@ import pytest
 from bife_core.base.wording import as_markdown
 from bife_core.cli.stages import show_discovery
 from bife_core.run.presets import preset, with_overrides
+from bife_core.run.show.report import Story
 from bife_core.run.stages import pipeline
 from bife_core.run.stages.conclusions import pipeline_conclusion
 from bife_core.run.stages.evaluate import evaluate
 from bife_core.run.stages.records import read_record
 from bife_core.run.stages.runtime import Conductor, PresentRun
 from bife_core.run.stages.tune import tune
-from bife_core.show.report import Story
 from bife_core.solver.methods.base import RPB
 from bife_core.solver.methods.configuration import Configuration
 from bife_core.solver.methods.references import branching_of, load_method

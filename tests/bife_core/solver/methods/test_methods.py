@@ -14,7 +14,7 @@ from bife_core.language.features import FEATURES
 from bife_core.measure.config import EvaluationConfig
 from bife_core.measure.evaluation.summary import EvaluationSummary, evaluate
 from bife_core.measure.solves import SolveJob
-from bife_core.show.report import Report, render_page
+from bife_core.run.show.report import Report, render_page
 from bife_core.solver.methods.attach import solve
 from bife_core.solver.methods.base import METHODS, ScipMethod
 from bife_core.solver.methods.configuration import Configuration
