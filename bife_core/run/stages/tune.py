@@ -93,7 +93,8 @@ def tune(
 
     proposals, account = ([], None) if searched else _proposed(config, runtime, design.instances, space)
     branching = {choice: method.identity for choice, method in space.methods.items()}
-    record = _begun(config, design, name, [seconds, branching, proposals, list(first), beside], account)
+    facts = [seconds, branching, searched and searched.identity, proposals, list(first), beside]
+    record = _begun(config, design, name, facts, account)
     study = f"tuning-{record.key}"
 
     def work() -> Tuning:

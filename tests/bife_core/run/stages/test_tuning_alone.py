@@ -12,6 +12,7 @@ from bife_core.run.stages.records import read_record
 from bife_core.run.stages.tracker import Tracker
 from bife_core.run.study.journal import claim_on
 from bife_core.solver.methods.base import RPB
+from bife_core.solver.methods.configuration import Configuration
 from bife_core.solver.methods.references import load_method
 from bife_core.tuning.space import Space
 from bife_core.tuning.tuner import Trial, Tuning
@@ -97,6 +98,16 @@ def test_a_tuning_is_recorded_while_it_goes_on(runtime, monkeypatch):
     assert (again.path, again.tuning) == (result.path, result.tuning)
     assert repeated[2].state == "finished", "who asks again opens nothing anew"
     assert [event.kind for event in runtime.store.events(folder.name)] == ["running", "finished"]
+
+
+def test_tunings_with_other_starts_are_records_of_their_own(tuned, runtime):
+    tuned(LEAN)
+    config, starts = with_overrides(preset("smoke"), SETTINGS), ("restricted", "local_search", "restricted")
+    paths = [
+        stage.tune(config, runtime, 10.0, searched=Configuration(start=start), beside=True).path
+        for start in starts
+    ]
+    assert paths[0] == paths[2] != paths[1]
 
 
 def test_where_nothing_was_found_nothing_is_validated(tuned, runtime):
