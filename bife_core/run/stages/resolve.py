@@ -10,7 +10,7 @@ from typing import Final
 
 from bife_core.base.errors import BifeError
 from bife_core.base.files import write_whole
-from bife_core.language.components import BRANCHING, COMPONENTS
+from bife_core.language.components import COMPONENTS
 from bife_core.registry.evidence import CHAMPION
 from bife_core.run.config import PipelineConfig
 from bife_core.run.stages.runtime import Runtime
@@ -63,7 +63,7 @@ def _champion(config: PipelineConfig, runtime: Runtime) -> str:
         if champion is None:
             return ""
         component = COMPONENTS.find(config.search.component)
-        kind = RuleMethod if component == BRANCHING else Configuration
+        kind = Configuration if component.part == "start" else RuleMethod
         _, *parts = parts_of(runtime.method(champion.reference))
         if (part := next((part for part in parts if isinstance(part, kind)), None)) is not None:
             return part.text

@@ -8,7 +8,8 @@ from bife_core.registry.local import LocalRegistry
 from bife_core.run.config import InstancesConfig, PipelineConfig, SearchConfig
 from bife_core.run.stages.resolve import resolved, seed_at
 from bife_core.run.stages.runtime import Conductor, PresentRun, Runtime
-from bife_core.solver.methods.references import load_method, with_budget
+from bife_core.solver.methods.configuration import Configuration
+from bife_core.solver.methods.references import load_method, method_of, with_budget
 from bife_core.solver.methods.scorer import RuleMethod
 from bife_core.solver.scip.settings import SolverConfig
 from bife_core.store.home import Home
@@ -62,6 +63,16 @@ def test_a_champion_with_a_budget_is_a_first_rule_without_it(runtime):
     budgeted = with_budget(RuleMethod(name="a", source=source(1)), 0.5)
     assert load_method(champion(runtime, config, 1, budgeted).reference) == budgeted
     assert resolved(config, runtime).search.first_rules == (source(1),)
+
+
+def test_a_search_of_starts_begins_with_that_of_the_champion(runtime):
+    config = wish("large", first_rules=CHAMPION, component="start")
+    tuned = Configuration(branching=RuleMethod(name="a", source=source(1)), start="restricted")
+    champion(runtime, config, 1, tuned)
+    (text,) = resolved(config, runtime).search.first_rules
+    assert method_of(text) == Configuration(name="restricted", start="restricted")
+    rules = wish("large", first_rules=CHAMPION)
+    assert resolved(rules, runtime).search.first_rules == (source(1),)
 
 
 def test_every_try_of_a_run_begins_with_the_champion_of_its_first(runtime, monkeypatch):
