@@ -39,7 +39,7 @@ _BUDGETS: Final[Mapping[PresetName, Mapping[str, Mapping[str, Any]]]] = {
         "solver": {"name": "paper"},
         "tune": {"seconds": 0},
         "generator": {"prompts": "paper"},
-        "search": {"elite_cap": None, "threshold_share": None, "unlike_share": 1},
+        "search": {"choose": False, "elite_cap": None, "threshold_share": None, "unlike_share": 1},
         "high": {"load_correction": False, "race": False},
         "validation": {"budgets": ()},
         "evaluation": {"most_instances": 20},

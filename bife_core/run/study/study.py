@@ -42,8 +42,6 @@ from bife_core.workers import WorkerPool, Workers
 
 if TYPE_CHECKING:
     import pandas as pd
-
-if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _BENCHMARK: Final = "instances of one kind"

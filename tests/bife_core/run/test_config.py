@@ -42,6 +42,7 @@ def test_the_preset_paper_is_what_was_published():
     published = {
         "solver": "paper",
         "tune.seconds": 0,
+        "search.choose": False,
         "search.threshold_share": None,
         "search.unlike_share": 1,
         "search.elite_cap": None,

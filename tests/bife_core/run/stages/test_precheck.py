@@ -132,7 +132,8 @@ def test_where_the_dual_bound_stands_still_starts_are_searched_for_by_the_primal
         in alone.sentence
     )
     assert (alone.put_into(QUICK).search.component, alone.before) == ("branching", 0.9)
-    for name, value in (("search.component", "branching"), ("high.cost", "time")):
+    assert not preset("paper").search.choose
+    for name, value in (("search.component", "branching"), ("high.cost", "time"), ("search.choose", False)):
         assert precheck(with_overrides(model, {name: value}), runtime).component is None
 
 
