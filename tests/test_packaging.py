@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+import bife_core
 from bife_flows.operate.servers import free_port
 from tests.support.operating import PrefectPage, smoke
 
@@ -57,7 +58,7 @@ def test_the_workflows_run_what_there_is():
     lowest, beyond = map(int, re.findall(r"3\.(\d+)", PROJECT["requires-python"]))
     assert jobs["test"]["strategy"]["matrix"]["python"] == [f"3.{minor}" for minor in range(lowest, beyond)]
     assert jobs["publish"]["permissions"] == {"id-token": "write"}
-    assert parsed["CITATION.cff"]["version"] == PROJECT["version"]
+    assert parsed["CITATION.cff"]["version"] == bife_core.__version__
 
 
 _WITHOUT_EXTRAS = """

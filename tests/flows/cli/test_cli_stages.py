@@ -69,7 +69,7 @@ def test_settings_are_tuned_alone_and_their_file_solves(prepared, bife, tmp_path
         mlflow_runs.experiment_id(TUNING),
         True,
     )
-    assert artifacts(number) == {"tuned.set"}
+    assert artifacts(number) == {"tuned.set", "trials.png"}
     solved = bife("solve", golden_dir / "cauctions_0.mps.gz", "--rule", output, "--quiet")
     assert solved.exit_code == 0, solved.output
     assert bife("evaluate", "--preset", "smoke").exit_code == ExitCode.USAGE
