@@ -211,14 +211,14 @@ def show_rule(best: Sample, config: PipelineConfig, search_result: SearchOutcome
     from bife_core.language.components import COMPONENTS
     from bife_core.measure.evaluation.metrics import METRICS
 
-    show_heading(f"The rule ({best.lineage})")
+    component = COMPONENTS.find(config.search.component)
+    show_heading(f"The {component.noun} ({best.lineage})")
     if best.thought:
         say(" ".join(best.thought.split()))
     show_code(best.source or "")
     say()
     facts = []
     if best.f_lf is not None:
-        component = COMPONENTS.find(config.search.component)
         words = component.low_fidelity
         if not component.low:
             words = f"{config.low.measure} on {len(best.behaviour or '')} expert samples"
