@@ -82,9 +82,8 @@ def calls(
     for study in store.studies():
         if of_study := Account(store, study.key).calls():
             spent = Spending.of(of_study)
-            usd = "" if spent.cost_usd is None else f"{spent.cost_usd:.4f}"
             counts = (spent.calls, spent.answered, spent.unknown, spent.tokens)
-            rows.append((study.key, *map(str, counts), usd))
+            rows.append((study.key, *map(str, counts), spent.price().lstrip("$")))
             made |= {request_id(study.key, call): call.status for call in of_study}
     if rows:
         show_table(("search", "calls", "answered", "bill unknown", "tokens", "USD"), rows)

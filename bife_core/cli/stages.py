@@ -60,8 +60,8 @@ def search(**options: Any) -> None:
         ("file", str(result.best_rule)),
     ]
     if spent.calls:
-        price = "" if spent.cost_usd is None else f", ${spent.cost_usd:.4f}"
-        facts.append(("model API", f"{spent.calls} calls, {spent.tokens:,} tokens{price}{spent.caveat}"))
+        used = f"{spent.calls} calls, {spent.tokens:,} tokens, cost {spent.price()}{spent.caveat}"
+        facts.append(("model API", used))
     show_heading("The search")
     show_facts(facts)
     show_tracked(result.run, [("all rules", result.run.ranking)])

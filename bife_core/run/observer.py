@@ -61,7 +61,7 @@ class SearchState(GenerationSummary):
             "eliminated": self.eliminated or None,
             "failures": self.failures_total,
             "tokens": f"{spent.tokens:,}" if spent.tokens else None,
-            "cost": None if spent.cost_usd is None else f"${spent.cost_usd:.2f}",
+            "cost": spent.price(2) or None,
             "time": timedelta(seconds=round(self.elapsed_s)),
             "left": timedelta(seconds=round(left_s)) if left_s > 0 else None,
         }

@@ -182,7 +182,7 @@ def _calls(now: datetime) -> Section:
     for day, calls in sorted(days.items(), reverse=True):
         prices = [price for _, price in calls if price is not None]
         tokens = sum(tokens for tokens, _ in calls)
-        rows.append((day, f"{len(calls):,}", f"{tokens:,}", f"{sum(prices):.4f}" if prices else "-"))
+        rows.append((day, f"{len(calls):,}", f"{tokens:,}", f"{sum(prices):.4f}" if prices else "unknown"))
     return Section("Model API", "" if rows else "No call lately.", ("day", "calls", "tokens", "USD"), rows)
 
 

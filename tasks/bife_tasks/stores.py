@@ -21,6 +21,7 @@ ENDED: Final = "The process ended; the same command goes on where it stopped."
 
 _NOBODY = Observer()
 _watching: ContextVar[Observer] = ContextVar("bife_observer", default=_NOBODY)
+_started: ContextVar[str] = ContextVar("bife_started_run", default="")
 
 
 def observer() -> Observer:
@@ -41,6 +42,21 @@ def observing(shown: Observer) -> Iterator[None]:
         yield
     finally:
         _watching.reset(token)
+
+
+@contextmanager
+def part_of(number: str) -> Iterator[None]:
+    """Have what begins inside be part of a flow run: Prefect itself takes two calls for each level to say so."""
+    token = _started.set(number)
+    try:
+        yield
+    finally:
+        _started.reset(token)
+
+
+def started_run() -> str:
+    """Return the flow run that was started, of which the present one is a part; empty outside of any."""
+    return _started.get()
 
 
 def home_store() -> Store:

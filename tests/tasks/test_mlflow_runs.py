@@ -16,7 +16,7 @@ from mlflow.exceptions import MlflowException
 from prefect import flow, runtime
 
 from bife_core.run.stages.records import COLLECTION, EVALUATION, EXPERIMENTS, SEARCH, RecordError
-from bife_tasks.stores import home_store
+from bife_tasks.stores import home_store, part_of
 from bife_tasks.tracking import mlflow_runs, provenance
 from bife_tasks.tracking.subscriber import Record, read_record, track_record
 from tests.support.programs import environment, python
@@ -190,7 +190,7 @@ def test_a_run_of_prefect_names_itself_and_its_deployment(monkeypatch):
 
     @flow
     def noted():
-        with provenance.whole_run():
+        with part_of(runtime.flow_run.id):
             return runtime.flow_run.id, whole()
 
     tags = asked()

@@ -91,7 +91,7 @@ def test_calls_count_on_the_day_they_went_out_and_old_ones_no_longer(own_home):
         home_store().begin_call("a search", made.key, made.model_dump(mode="json"))
     today, before = rows("Model API")
     assert today[1:] == ("2", "2,020", "0.7500")
-    assert before[1:] == ("1", "1,010", "-")
+    assert before[1:] == ("1", "1,010", "unknown")
     assert before[0] < today[0] == f"{datetime.fromtimestamp(now, UTC):%Y-%m-%d}"
 
 

@@ -61,18 +61,6 @@ def store_record(store: Store, study: str, record: Record, provenance: Mapping[s
         store.append(study, record.state, record.model_copy(update=facts).model_dump(mode="json"))
 
 
-def close_record(store: Store, study: str, reason: str, provenance: Mapping[str, str]) -> None:
-    """Store that the work on a record that is under way stopped, and why; the caller holds the claim on its study.
-
-    It is left alone unless the process that began had all of the `provenance`.
-    """
-    record, _ = read_record(store, study)
-    if record and record.state == "running" and provenance.items() <= record.provenance.items():
-        tags = record.tags | {"stopped": reason}
-        killed = record.model_copy(update={"tags": tags, "state": "killed", "at_unix_s": time.time()})
-        store.append(study, killed.state, killed.model_dump(mode="json"))
-
-
 def read_record(store: Store, study: str) -> tuple[Record | None, int]:
     """Return the last record of a study, if any, and the number of its event; or raise `RecordError`."""
     events = [*store.events(study)]

@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from datetime import UTC, datetime
-from functools import partial
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from pydantic import Field
@@ -21,7 +20,6 @@ from bife_core.run.stages.instances import Entered, entered
 from bife_core.run.stages.records import Record
 from bife_core.run.stages.tracker import Tracker
 from bife_core.run.study import content_of
-from bife_core.run.study.journal import claim_on
 from bife_core.solver.methods.base import Method
 from bife_core.solver.methods.references import BUDGET, MODEL_REFERENCE, load_method, with_budget
 from bife_core.store import Store
@@ -159,14 +157,6 @@ class Runtime:
 
         with self.store.claim(name, waits=wait):
             yield
-
-    @contextmanager
-    def recording(self, study: str, record: Record) -> Iterator[Callable[[Record], object]]:
-        """Have the tracker show a record while work on it is under way, and as often as what this gives is called."""
-        with self.store.claim(claim_on(study)):
-            show, timed = partial(self.tracker.show, study), {"began_unix_s": self.began_unix_s}
-            show(record.model_copy(update=timed))
-            yield show
 
     def noted(self, texts: Iterable[str]) -> tuple[str, ...]:
         """Pass texts to the observer, each once, and return them."""

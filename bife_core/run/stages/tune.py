@@ -23,6 +23,7 @@ from bife_core.run.stages.results import TuningResult
 from bife_core.run.stages.runtime import InstanceSet, Runtime
 from bife_core.run.study import content_of
 from bife_core.run.study.identity import generator_identity
+from bife_core.run.study.journal import claim_on
 from bife_core.search.generators import (
     Account,
     DraftingStoppedError,
@@ -94,14 +95,15 @@ def tune(
     proposals, account = ([], None) if searched else _proposed(config, runtime, design.instances, space)
     branching = {choice: method.identity for choice, method in space.methods.items()}
     facts = [seconds, branching, searched and searched.identity, proposals, list(first), beside]
-    record = _begun(config, design, name, facts, account)
+    record = _begun(config, design, name, facts, account, runtime.began_unix_s)
     study = f"tuning-{record.key}"
 
     def work() -> Tuning:
         with (
             runtime.alone(f"tuning {design.content}", f"the tuning of SCIP on {design.label}"),
-            runtime.recording(study, record) as tracked,
+            runtime.store.claim(claim_on(study)),
         ):
+            runtime.tracker.show(study, record)
             written_s = time.monotonic()
 
             def show(tuning: Tuning) -> None:
@@ -112,7 +114,7 @@ def tune(
                     led = [trial.choices for trial in tuning.trials[:-1] if trial.raced.won]
                     runtime.observer.note(tuning.trials[-1].line(len(tuning.trials) - 1, led[-1]))
                 if time.monotonic() >= written_s + _RECORD_EVERY_S:
-                    tracked(_as_of(record, tuning, runtime.home.runs / study))
+                    runtime.tracker.show(study, _as_of(record, tuning, runtime.home.runs / study))
                     written_s = time.monotonic()
 
             return _tune(
@@ -255,9 +257,14 @@ def try_starts(config: PipelineConfig, runtime: Runtime) -> Tuning:
 
 
 def _begun(
-    config: PipelineConfig, design: InstanceSet, name: str, inputs: list[Any], account: Account | None
+    config: PipelineConfig,
+    design: InstanceSet,
+    name: str,
+    inputs: list[Any],
+    account: Account | None,
+    began_unix_s: float,
 ) -> Record:
-    """Return the record of a tuning that begins; its key is of all that it will be computed from, but the machine's."""
+    """Return the record of a tuning that begins; its key is of all that it will be computed from."""
     settings = config.model_dump(mode="json", include={"instances", "solver", "high", "tune"})
     facts = [settings, design.content, name, inputs, config.search.seed, this_machine().digest]
     return Record(
@@ -268,6 +275,7 @@ def _begun(
         metrics={},
         tags={"kind": "tuning", "benchmark": config.instances.label},
         calls=account.study if account else "",
+        began_unix_s=began_unix_s,
         state="running",
     )
 

@@ -91,6 +91,12 @@ class Spending(Value):
         """Tokens of prompts and answers."""
         return self.prompt_tokens + self.completion_tokens
 
+    def price(self, digits: int = 4) -> str:
+        """Return the cost in words, "unknown" where there were calls and no prices; nothing without a call."""
+        if self.cost_usd is None:
+            return "unknown" if self.calls else ""
+        return f"${self.cost_usd:.{digits}f}"
+
     @property
     def caveat(self) -> str:
         """What is not known of the tokens and the cost, to be put behind them."""

@@ -97,25 +97,19 @@ def up(
             # The first to be stopped, so that its runs can report how they end.
             at_end.callback(servers[-1].stop)
             servers[-1].wait_ready(waits=say)
-            prefect = ("Prefect", f"{addresses['Prefect']}   start, schedule, watch and approve runs")
-            overview = (
-                "overview",
-                f"{addresses['Prefect']}/v2{OVERVIEW_PAGE}   what there is, and what waits",
-            )
-            shown = ("tracker", f"{tracker().name}, whose pages `bife up` does not serve")
+            shown = {
+                "Prefect": f"{addresses['Prefect']}   start, schedule, watch and approve runs",
+                "overview": f"{addresses['Prefect']}/v2{OVERVIEW_PAGE}   what there is, and what waits",
+            }
             if "MLflow" in addresses:
                 from bife_tasks.tracking.mlflow_runs import searches_url
 
                 runs = searches_url(addresses["MLflow"])
-                shown = ("MLflow", f"{runs}   compare runs, samples and registered rules")
+                shown["MLflow"] = f"{runs}   compare runs, samples and registered rules"
+            else:
+                shown["tracker"] = f"{tracker().name}, whose pages `bife up` does not serve"
             show_facts(
-                [
-                    prefect,
-                    overview,
-                    shown,
-                    ("logs", str(home.root / "logs")),
-                    ("stop", "Ctrl-C, or `bife down`"),
-                ]
+                [*shown.items(), ("logs", str(home.root / "logs")), ("stop", "Ctrl-C, or `bife down`")]
             )
             write(**{server.name: server.health for server in servers})
             while True:

@@ -8,12 +8,10 @@ import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from functools import cache
 from typing import Final
 from uuid import UUID
 
 import httpx
-from prefect import runtime
 from prefect.client.orchestration import SyncPrefectClient, get_client
 from prefect.client.schemas.actions import ArtifactCreate, ArtifactUpdate
 from prefect.client.schemas.filters import ArtifactFilter, FlowFilter, FlowRunFilter
@@ -29,7 +27,7 @@ from bife_core.run.show import plots
 from bife_core.run.stages.conclusions import links
 from bife_core.run.study.files import sample_rows
 from bife_tasks.overview import Link, Server, age_text, markdown, sections
-from bife_tasks.stores import observer
+from bife_tasks.stores import observer, started_run
 
 OVERVIEW: Final = "bife-overview"
 """Key of the one artifact that is of no run."""
@@ -61,18 +59,12 @@ def showing() -> Iterator[None]:
         observer().note(f"Prefect did not take what its pages would show ({first_line(error)}).")
 
 
-@cache
-def _started(number: str) -> UUID:
-    """Return the run that was started, of which that of a number is the present part: Prefect asks its API for it."""
-    return UUID(runtime.flow_run.root_flow_run_id or number)
-
-
 def _show(kind: str, key: str, data: str | float, about: str, *, of_run: bool = True) -> None:
     """Show an artifact, of a kind by Prefect's word, in the place of the last one by that key.
 
     It is of the run that was started, so that the page of a pipeline has those of its parts.
     """
-    run = _started(number) if of_run and (number := runtime.flow_run.id) else None
+    run = UUID(number) if of_run and (number := started_run()) else None
     wanted = {"key": {"any_": [key]}} | ({} if run is None else {"flow_run_id": {"any_": [run]}})
     new = {"data": storable(data) if isinstance(data, str) else data, "description": about}
     with get_client(sync_client=True) as client:

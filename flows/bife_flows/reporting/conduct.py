@@ -8,7 +8,7 @@ import os
 import re
 import socket
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import nullcontext
 from typing import Any, Final, ParamSpec, TypeVar, cast
 
 from prefect import Flow, flow
@@ -29,8 +29,7 @@ from bife_core.store.claims import began_s, runs
 from bife_core.store.home import project_home
 from bife_flows.reporting.artifacts import renew, showing
 from bife_flows.reporting.conductor import FLOWS, NOTHING_TO_DO, PrefectConductor, flow_runtime, worded
-from bife_tasks import mlflow_tracks
-from bife_tasks.stores import ENDED, observer, observing, tracker, watched
+from bife_tasks.stores import ENDED, observer, observing, part_of, tracker, watched
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -73,9 +72,9 @@ def _conducted(function: Callable[P, R], parameters: inspect.Signature | None) -
             return worded(cast(Callable[..., R], function)(config, flow_runtime(), *further, **kwargs))
 
         try:
-            if not PrefectConductor().present.stands_alone:
+            if not (present := PrefectConductor().present).stands_alone:
                 return conducted()
-            with _whole_run(), nullcontext() if watched() else observing(RunLog()):
+            with part_of(present.number), nullcontext() if watched() else observing(RunLog()):
                 require_room(wait_s=24 * 3600.0)
                 result = _synchronised(conducted())
                 with showing():
@@ -90,14 +89,6 @@ def _conducted(function: Callable[P, R], parameters: inspect.Signature | None) -
     # Prefect reads annotations as text and would look their names up here, where they mean nothing.
     run.__signature__ = parameters or inspect.signature(function, eval_str=True)  # type: ignore[attr-defined]
     return run
-
-
-def _whole_run() -> AbstractContextManager[None]:
-    if not mlflow_tracks():
-        return nullcontext()
-    from bife_tasks.tracking.provenance import whole_run
-
-    return whole_run()
 
 
 def require_room(wait_s: float = 0.0) -> None:

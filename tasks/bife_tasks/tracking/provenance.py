@@ -5,9 +5,7 @@ from __future__ import annotations
 import shlex
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from contextvars import ContextVar
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Final
@@ -25,21 +23,10 @@ from prefect.exceptions import PrefectException
 from prefect.utilities.urls import url_for
 
 from bife_core.solver.machine import this_machine, user
+from bife_tasks.stores import started_run
 
 WHOLE_RUN: Final = "prefect.root_flow_run_id"
 """Tag: the flow run that was started, of which the one that made a record may be a part."""
-
-_whole_run: ContextVar[str] = ContextVar("bife_whole_run", default="")
-
-
-@contextmanager
-def whole_run() -> Iterator[None]:
-    """Note that what begins inside is part of the present flow run: Prefect itself takes two calls for each level."""
-    token = _whole_run.set(runtime.flow_run.id or "")
-    try:
-        yield
-    finally:
-        _whole_run.reset(token)
 
 
 def provenance() -> dict[str, str]:
@@ -53,7 +40,7 @@ def provenance() -> dict[str, str]:
         if number is not None:
             tags |= {
                 "prefect.flow_run_id": number,
-                WHOLE_RUN: _whole_run.get() or runtime.flow_run.root_flow_run_id,
+                WHOLE_RUN: started_run() or runtime.flow_run.root_flow_run_id,
                 # An API that ends with its run has no pages.
                 "prefect.flow_run_url": url_for("flow-run", obj_id=number) or "",
             }

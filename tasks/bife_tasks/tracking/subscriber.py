@@ -12,7 +12,7 @@ from typing import Final
 
 from bife_core.base.errors import BifeError
 from bife_core.base.wording import counted
-from bife_core.run.stages.records import Record, close_record, read_record, store_record
+from bife_core.run.stages.records import Record, read_record, store_record
 from bife_core.run.study.journal import claim_on, close_left, left_open, read_journal
 from bife_core.store import ClaimTimeoutError, StudyRow
 from bife_core.store.home import project_home
@@ -100,7 +100,11 @@ def _close_left(reason: str, by_person: bool = False, tags: Mapping[str, str] | 
     for row in home_store().studies():
         if row.kind != "search" and left_open(row):
             with suppress(BifeError), home_store().claim(claim_on(row.key), timeout_s=0.0):
-                close_record(home_store(), row.key, reason, tags or {})
+                record, _ = read_record(home_store(), row.key)
+                if record is not None and (tags or {}).items() <= record.provenance.items():
+                    stopped = {"tags": record.tags | {"stopped": reason}, "state": "killed"}
+                    killed = record.model_copy(update=stopped)
+                    store_record(home_store(), row.key, killed, record.provenance)
             continue
         if not left_open(row) and not (tags and by_person and row.last_kind == "stopped"):
             continue

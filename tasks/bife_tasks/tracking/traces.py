@@ -126,6 +126,7 @@ def _store(name: str, call: Call, run_id: str, owner: str, *, refused: bool) -> 
     purpose = {"operator": call.operator or call.kind, "generation": call.generation}
     tags = {"bife.call": name, "bife.run": owner} | ({"outcome": "refused"} if refused else {})
     tags |= {key: str(value) for key, value in purpose.items()}
+    tags |= {"cost": "unknown"} if call.cost_usd is None else {}
     attributes: dict[str, Any] = {_TAG + key: value for key, value in tags.items()} | {
         "mlflow.llm.model": call.model,
         "mlflow.chat.tokenUsage": {

@@ -18,7 +18,7 @@ def test_calls_are_listed_and_compared_with_what_a_provider_exports(bife, monkey
     account = Account(store, "a study")
     answered, lost = (account.begin(Call(key=f"g00-c{number:02}", **SENT)) for number in range(2))
     account.finish(answered.model_copy(update={"status": "ok", "prompt_tokens": 30, "completion_tokens": 12}))
-    assert bife("calls").stdout.splitlines()[1].split()[-4:] == ["2", "1", "1", "42"]
+    assert bife("calls").stdout.splitlines()[1].split()[-5:] == ["2", "1", "1", "42", "unknown"]
     ids = [request_id("a study", call) for call in (answered, lost)]
     assert ids[0] == "bife-a%20study.g00-c00.1"
 

@@ -5,6 +5,10 @@ from .evaluation import (
     ratios as ratios,
     steps as steps,
 )
-from .search import anytime as anytime, fidelity_scatter as fidelity_scatter, progress as progress
+from .search import (
+    anytime as anytime,
+    fidelity_scatter as fidelity_scatter,
+    progress as progress,
+    trials as trials,
+)
 from .style import data_url as data_url, inline_svg as inline_svg, save as save
-from .tuning import trials as trials
