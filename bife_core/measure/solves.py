@@ -16,8 +16,9 @@ from bife_core.base.values import Value, digest_of
 from bife_core.instances.base import Instance
 from bife_core.solver.code_digest import code_digest, digest_of_folder
 from bife_core.solver.machine import here
-from bife_core.solver.methods.attach import inequalities_of, solve, start_of
+from bife_core.solver.methods.attach import solve, start_of
 from bife_core.solver.methods.base import RPB, AnyMethod, Method, ScipMethod
+from bife_core.solver.methods.configuration import Configuration
 from bife_core.solver.scip.solve import INTERRUPTED, RECORDED, SolveResult, SolveSettings, versions
 from bife_core.solver.units import FEATURES
 from bife_core.store import PATIENCE_S, Store
@@ -64,7 +65,9 @@ class SolveJob(Value):
 
 def code_beforehand(method: Method | None) -> dict[str, str]:
     """Return hashes of the code that writes the start and the inequalities of a method, if it has some."""
-    parts = {"starts": start_of(method), "inequalities": inequalities_of(method)}
+    if not isinstance(method, Configuration):
+        return {}
+    parts = {"starts": method.start, "inequalities": method.inequalities}
     return {name: digest_of_folder(f"solver/{name}") for name, part in parts.items() if part is not None}
 
 

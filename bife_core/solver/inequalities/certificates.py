@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import pyscipopt
 
 from bife_core.base.errors import BifeError
-from bife_core.solver.starts.problem import Array, Problem, add_rows
+from bife_core.solver.starts.problem import Array, Problem, new_model
 
 TOLERANCE: Final = 1e-6
 """Share of a side, or of 1 if that is more, by which a bound may exceed it: SCIP's own for rows."""
@@ -43,7 +43,7 @@ def certified(
     coefficients more than six orders of magnitude apart is ``malformed``.
     """
     proven, outcomes = list[Inequality](), Counter[str]()
-    models = dict[tuple[tuple[int, ...], bytes], tuple[pyscipopt.Model, dict[int, pyscipopt.scip.Variable]]]()
+    models = dict[tuple[tuple[int, ...], bytes], tuple[pyscipopt.Model, dict[int, Any]]]()
     for inequality in inequalities:
         if not _well_formed(problem, inequality):
             outcomes["malformed"] += 1
@@ -51,7 +51,10 @@ def certified(
         rows, chosen = tuple(sorted(set(inequality.rows))), np.asarray(inequality.columns, dtype=np.int64)
         columns = np.union1d(problem.rows[list(rows)].indices, chosen)
         if (key := (rows, columns.tobytes())) not in models:
-            models[key] = _sub_mip(problem, list(rows), columns, nodes)
+            of_rows = (problem.rows[list(rows)][:, columns], problem.lhs[list(rows)], problem.rhs[list(rows)])
+            model, variables = new_model(problem, columns, *of_rows)
+            model.setParams({"limits/totalnodes": nodes, "limits/gap": 0.0, "limits/absgap": 0.0})
+            models[key] = model, dict(zip(columns.tolist(), variables, strict=True))
         scale = float(np.abs(inequality.coefficients).max())
         terms, rhs = np.asarray(inequality.coefficients, dtype=float) / scale, inequality.rhs / scale
         outcome, bound = _maximised(*models[key], chosen, terms, rhs)
@@ -78,27 +81,8 @@ def _well_formed(problem: Problem, inequality: Inequality) -> bool:
     return bool(places and scaled < _INFINITY and all(0 <= row < len(problem.lhs) for row in inequality.rows))
 
 
-def _sub_mip(
-    problem: Problem, rows: list[int], columns: Array, nodes: int
-) -> tuple[pyscipopt.Model, dict[int, pyscipopt.scip.Variable]]:
-    model = pyscipopt.Model()
-    model.hideOutput()
-    model.setParams({"limits/totalnodes": nodes, "limits/gap": 0.0, "limits/absgap": 0.0})
-    bounds = np.clip((problem.lower[columns], problem.upper[columns]), -_INFINITY, _INFINITY).T.tolist()
-    kinds = ["I" if integral else "C" for integral in problem.integer[columns]]
-    variables = [
-        model.addVar(vtype=kind, lb=low, ub=high) for kind, (low, high) in zip(kinds, bounds, strict=True)
-    ]
-    add_rows(model, variables, problem.rows[rows][:, columns], problem.lhs[rows], problem.rhs[rows])
-    return model, dict(zip(columns.tolist(), variables, strict=True))
-
-
 def _maximised(
-    model: pyscipopt.Model,
-    variables: dict[int, pyscipopt.scip.Variable],
-    columns: Array,
-    terms: Array,
-    rhs: float,
+    model: pyscipopt.Model, variables: dict[int, Any], columns: Array, terms: Array, rhs: float
 ) -> tuple[str, float]:
     """Return whether a left side is at most `rhs`, in a word, and its bound."""
     model.freeTransform()

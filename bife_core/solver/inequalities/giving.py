@@ -2,56 +2,41 @@
 
 from __future__ import annotations
 
-import ctypes
-import time
 from collections.abc import Iterable
 from typing import Final
 
 import numpy as np
 import pyscipopt
 
-from bife_core.base.values import Value
-from bife_core.base.wording import counted, in_one_line
+from bife_core.base.wording import counted
 from bife_core.solver.inequalities import Kind
 from bife_core.solver.inequalities.certificates import Inequality, certified
 from bife_core.solver.inequalities.knapsacks import knapsack, knapsacks
 from bife_core.solver.inequalities.rounds import written_for
 from bife_core.solver.scip.exactness import LINEAR
-from bife_core.solver.scip.libscip import function, scip_address, scip_errors
+from bife_core.solver.scip.libscip import has_pricers, scip_errors
+from bife_core.solver.starts.method import Started, attempted
 from bife_core.solver.starts.problem import problem_of
 
 _MOST_ROWS: Final = 50_000
 """Rows, and variables, of a model whose LP is solved for inequalities."""
 
 
-class Added(Value):
-    """What became of inequalities: `sentence` says it, also of a failure; `cpu_s` and `wall_s` are what they took."""
-
-    sentence: str = ""
-    added: int = 0
-    failed: bool = False
-    cpu_s: float = 0.0
-    wall_s: float = 0.0
-
-
-def give_inequalities(model: pyscipopt.Model, kind: Kind) -> Added:
+def give_inequalities(model: pyscipopt.Model, kind: Kind) -> Started:
     """Write inequalities for a model that is not being solved yet, prove them, and add those that are proven."""
-    cpu, wall, added, failed = time.thread_time(), time.perf_counter(), 0, False
-    try:
-        sentence = "the model has no such row"
-        if has_knapsacks(model):
-            problem = problem_of(model, 0, float("inf"))
-            written, *_ = written_for(problem, knapsacks)
-            proven, _ = certified(problem, written)
-            with scip_errors("SCIP takes no more rows"):
-                add(model, proven)
-            added = len(proven)
-            sentence = f"SCIP got {counted(added, 'facet')}, all proven, of {len(written)} written"
-    except Exception as error:  # noqa: BLE001 - whatever it raises, the solve goes on
-        failed, sentence = True, f"they failed: {in_one_line(error)}"
-    times = {"cpu_s": time.thread_time() - cpu, "wall_s": time.perf_counter() - wall}
-    sentence = f"The inequalities {kind} took {times['cpu_s']:.2f} CPU seconds; {sentence.rstrip('.')}."
-    return Added(sentence=sentence, added=added, failed=failed, **times)
+
+    def give() -> tuple[str, int, None]:
+        if not has_knapsacks(model):
+            return "the model has no such row", 0, None
+        problem = problem_of(model, 0, float("inf"))
+        written, *_ = written_for(problem, knapsacks)
+        proven, _ = certified(problem, written)
+        with scip_errors("SCIP takes no more rows"):
+            add(model, proven)
+        facets = counted(len(proven), "facet")
+        return f"SCIP got {facets}, all proven, of {len(written)} written", len(proven), None
+
+    return attempted(f"The inequalities {kind}", "they failed", give)
 
 
 def add(model: pyscipopt.Model, inequalities: Iterable[Inequality]) -> None:
@@ -66,9 +51,7 @@ def add(model: pyscipopt.Model, inequalities: Iterable[Inequality]) -> None:
 def has_knapsacks(model: pyscipopt.Model) -> bool:
     """Whether a row of a model that is neither large nor priced may be a knapsack of binaries; without its arrays."""
     rows = model.getConss(False)
-    if max(len(rows), model.getNVars()) > _MOST_ROWS:
-        return False
-    if function("SCIPgetNActivePricers")(ctypes.c_void_p(scip_address(model))):
+    if max(len(rows), model.getNVars()) > _MOST_ROWS or has_pricers(model):
         return False
     for row in rows:
         if row.getConshdlrName() not in LINEAR or row.isModifiable():

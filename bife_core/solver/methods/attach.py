@@ -14,7 +14,6 @@ import pyscipopt
 from bife_core.base.arguments import checked
 from bife_core.base.errors import ConfigError
 from bife_core.base.files import check_outputs
-from bife_core.solver.inequalities import Kind
 from bife_core.solver.methods.base import Method
 from bife_core.solver.methods.configuration import Configuration
 from bife_core.solver.methods.references import AnyReference, load_method, warn_of_other_settings, with_budget
@@ -26,9 +25,7 @@ from bife_core.solver.scip.reader import model_format, read_model
 from bife_core.solver.scip.settings import foremost, own_rule
 from bife_core.solver.scip.solutions import best_of, check_names, solution_of, write_solution
 from bife_core.solver.scip.solve import (
-    CLOCK,
     PROVEN,
-    STATISTIC_TIMING,
     RootClock,
     SolveResult,
     SolveSettings,
@@ -145,7 +142,7 @@ def solve(
         inputs = (file for file in (path, method, overrides.get("solver")) if isinstance(file, str | Path))
         check_outputs([Path(solution)], inputs)
         check_names(variable.name for variable in model.getVars())
-    model.setParams({STATISTIC_TIMING: timed} | ({CLOCK: 1} if timed else {}))
+    model.setParams({"timing/statistictiming": timed} | ({"timing/clocktype": 1} if timed else {}))
     apply(settings, model)
     warn_of_other_settings(method, model.getParams)
     model.hideOutput(not show_log)
@@ -215,21 +212,16 @@ def start_of(method: Method | None) -> StartMethod | None:
     return method.start if isinstance(method, Configuration) else None
 
 
-def inequalities_of(method: Method | None) -> Kind | None:
-    """Return which inequalities a method has written, if any."""
-    return method.inequalities if isinstance(method, Configuration) else None
-
-
 def give_beforehand(method: Method | None, model: pyscipopt.Model) -> Started:
     """Give a model the starts, which may take a share of its time limit, and the inequalities of a method, if any."""
-    start, kind = start_of(method), inequalities_of(method)
-    limit_s = SHARE * float(model.getParam("limits/time"))
-    started = Started.model_construct() if start is None else give_starts(model, start, limit_s)
-    if kind is None:
+    started = Started.model_construct()
+    if (start := start_of(method)) is not None:
+        started = give_starts(model, start, SHARE * float(model.getParam("limits/time")))
+    if not isinstance(method, Configuration) or method.inequalities is None:
         return started
     from bife_core.solver.inequalities.giving import give_inequalities
 
-    added = give_inequalities(model, kind)
+    added = give_inequalities(model, method.inequalities)
     parts = {
         "sentence": " ".join(filter(None, (started.sentence, added.sentence))),
         "failed": started.failed or added.failed,

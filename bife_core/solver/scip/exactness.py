@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import ctypes
 import math
 from operator import mul
 from typing import Final
 
 import pyscipopt
 
-from bife_core.solver.scip.libscip import function, scip_address
+from bife_core.solver.scip.libscip import has_pricers
 
 LINEAR: Final = frozenset({"linear", "knapsack", "setppc", "logicor", "varbound"})
 
@@ -27,7 +26,7 @@ def violation_of(model: pyscipopt.Model, solution: pyscipopt.scip.Solution) -> s
     be adjusted. If all variables are so, other rows are checked by SCIP itself (`NOT_LINEAR`). With pricers nothing is
     checked, since rows lack the priced columns.
     """
-    if function("SCIPgetNActivePricers")(ctypes.c_void_p(scip_address(model))):
+    if has_pricers(model):
         return None
     rounded: dict[int, float | None] = {}
     missed, has_others = list[tuple[float, str]](), False

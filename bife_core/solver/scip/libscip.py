@@ -108,12 +108,17 @@ def total(model: pyscipopt.Model, name: str, kind: type[object], besides: str = 
     return float(sum(counter(plugin) for plugin in listed if name_of(plugin) != besides.encode()))
 
 
+def has_pricers(model: pyscipopt.Model) -> bool:
+    """Whether columns may be added to a model."""
+    return bool(function("SCIPgetNActivePricers")(ctypes.c_void_p(scip_address(model))))
+
+
 def priced(model: pyscipopt.Model) -> list[tuple[str, float]]:
     """Return the names of the variables that pricers added, with their values in the best solution."""
     scip, original = ctypes.c_void_p(scip_address(model)), function("SCIPvarIsTransformedOrigvar")
     best = ctypes.c_void_p(function("SCIPgetBestSol", ctypes.c_void_p)(scip))
     name, value = function("SCIPvarGetName", ctypes.c_char_p), function("SCIPgetSolVal", ctypes.c_double)
-    kinds = ("Vars", "FixedVars") if function("SCIPgetNActivePricers")(scip) else ()
+    kinds = ("Vars", "FixedVars") if has_pricers(model) else ()
     variables = (variable for kind in kinds for variable in _listed(model, kind))
     return [(name(var).decode(), value(scip, best, var)) for var in variables if not original(var)]
 

@@ -35,12 +35,6 @@ _BETTER: Final = pyscipopt.SCIP_EVENTTYPE.BESTSOLFOUND
 _sigaction: Final = ctypes.CDLL(None).sigaction
 _SIGACTION_BYTES: Final = 256  # more than the size of a C `struct sigaction` on any platform
 
-CLOCK: Final = "timing/clocktype"
-"""Parameter of SCIP: 1 is the clock of the CPU, 2 that on the wall, its default."""
-
-STATISTIC_TIMING: Final = "timing/statistictiming"
-"""Parameter of SCIP: whether its plugins are timed."""
-
 RECORDED: Final = 4
 """Version of `SolveResult`: raise it when a field changes, so that stored solves of other versions are not used."""
 
@@ -306,7 +300,8 @@ def parameters(settings: SolveSettings) -> dict[str, Parameter]:
         "randomization/lpseed": settings.seed,
     }
     if settings.time_limit_s is not None:
-        params |= {CLOCK: 1, "limits/time": settings.time_limit_s}  # of the CPU, which takes longer to read
+        # Seconds of the CPU, not of the wall, which take longer to read.
+        params |= {"timing/clocktype": 1, "limits/time": settings.time_limit_s}
     if settings.node_limit is not None:
         params["limits/nodes"] = settings.node_limit
     return params | settings.params

@@ -104,10 +104,10 @@ AnyStart = Annotated[
 
 
 class Started(Value):
-    """What became of a start method: `sentence` says it, also of a failure; `cpu_s` and `wall_s` are what it took.
+    """What became of what SCIP gets before it solves: `sentence` says it, also of a failure; and what that took.
 
-    `objective` is that of the best whole solution, None without one, and `entered` counts the starts that SCIP got.
-    Without a start method it is `Started()`.
+    `objective` is that of the best whole solution, None without one, and `entered` counts the starts, or inequalities,
+    that SCIP got. Without any of them it is `Started()`.
     """
 
     sentence: str = ""
@@ -118,6 +118,18 @@ class Started(Value):
     wall_s: float = 0.0
 
 
+def attempted(what: str, failing: str, doing: Callable[[], tuple[str, int, float | None]]) -> Started:
+    """Do what returns a sentence, how much SCIP got, and an objective; whatever it raises, the solve goes on."""
+    cpu, wall, objective, entered, failed = _cpu_s(), time.perf_counter(), None, 0, False
+    try:
+        sentence, entered, objective = doing()
+    except Exception as error:  # noqa: BLE001 - whatever it is
+        failed, sentence = True, f"{failing}: {fits(in_one_line(error), _LONGEST)}"
+    times = {"cpu_s": _cpu_s() - cpu, "wall_s": time.perf_counter() - wall}
+    sentence = f"{what} took {times['cpu_s']:.2f} CPU seconds; {sentence.rstrip('.')}."
+    return Started(sentence=sentence, objective=objective, entered=entered, failed=failed, **times)
+
+
 def give_starts(model: pyscipopt.Model, method: StartMethod, limit_s: float) -> Started:
     """Give a model that is not being solved yet what a start method proposes within `limit_s` CPU seconds.
 
@@ -126,17 +138,13 @@ def give_starts(model: pyscipopt.Model, method: StartMethod, limit_s: float) -> 
     from bife_core.solver.starts.problem import problem_of
 
     method.prepare()
-    cpu, wall, objective, entered, failed = _cpu_s(), time.perf_counter(), None, 0, False
-    try:
-        seed, limit_s = int(model.getParam("randomization/randomseedshift")), min(method.limit_s, limit_s)
-        problem = problem_of(model, seed, limit_s, method.solutions)
-        sentence, objective, entered = _entered(model, problem, method.propose(problem))
-    except Exception as error:  # noqa: BLE001 - whatever it raises, the solve goes on
-        failed, sentence = True, f"it failed: {fits(in_one_line(error), _LONGEST)}"
-    cpu_s, wall_s = _cpu_s() - cpu, time.perf_counter() - wall
-    sentence = f"The start method {method.name} took {cpu_s:.2f} CPU seconds; {sentence.rstrip('.')}."
-    times = {"cpu_s": cpu_s, "wall_s": wall_s}
-    return Started(sentence=sentence, objective=objective, entered=entered, failed=failed, **times)
+
+    def give() -> tuple[str, int, float | None]:
+        seed = int(model.getParam("randomization/randomseedshift"))
+        problem = problem_of(model, seed, min(method.limit_s, limit_s), method.solutions)
+        return _entered(model, problem, method.propose(problem))
+
+    return attempted(f"The start method {method.name}", "it failed", give)
 
 
 def _cpu_s() -> float:
@@ -144,8 +152,8 @@ def _cpu_s() -> float:
     return time.thread_time() + sum(resource.getrusage(resource.RUSAGE_CHILDREN)[:2])
 
 
-def _entered(model: pyscipopt.Model, problem: Problem, proposed: Any) -> tuple[str, float | None, int]:
-    """Give starts to the model; say what became of them, and return the best objective and how many SCIP got."""
+def _entered(model: pyscipopt.Model, problem: Problem, proposed: Any) -> tuple[str, int, float | None]:
+    """Give starts to the model; say what became of them, and return how many SCIP got and the best objective."""
     import numpy as np
 
     variables, n, objectives, entered = model.getVars(), len(problem.names), list[float](), 0
@@ -175,4 +183,4 @@ def _entered(model: pyscipopt.Model, problem: Problem, proposed: Any) -> tuple[s
     best = (min if model.getObjectiveSense() == "minimize" else max)(objectives, default=None)
     reached = "" if best is None else f", the best with an objective of {best:.10g}"
     refused = f"; {len(candidates) - entered} were infeasible" if entered < len(candidates) else ""
-    return f"SCIP got {counted(entered, 'start')}{reached}{refused}", best, entered
+    return f"SCIP got {counted(entered, 'start')}{reached}{refused}", entered, best

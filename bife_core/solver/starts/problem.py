@@ -92,19 +92,11 @@ class Problem:
         """
         free = np.isnan(fixed)
         rest, rows = self.rows @ np.where(free, 0.0, fixed), self.rows[:, free]
-        model = pyscipopt.Model()
-        model.hideOutput()
+        model, variables = new_model(self, free, rows, self.lhs - rest, self.rhs - rest)
         model.setSeparating(pyscipopt.SCIP_PARAMSETTING.OFF)
         limits = {"limits/nodes": int(nodes), "limits/time": min(self.limit_s, _INFINITY)}
         # Strong branching would take longer than all of so few nodes.
         model.setParams({**limits, "timing/clocktype": 1, "branching/pscost/priority": 1_000_000})
-        bounds = np.clip((self.lower[free], self.upper[free]), -_INFINITY, _INFINITY).tolist()
-        columns = zip(*bounds, self.objective[free].tolist(), self.integer[free], strict=True)
-        variables = [
-            model.addVar(vtype="I" if integral else "C", lb=low, ub=high, obj=cost)
-            for low, high, cost, integral in columns
-        ]
-        add_rows(model, variables, rows, self.lhs - rest, self.rhs - rest)
         with scip_errors("SCIP failed on the rest of a problem"):
             model.optimize()
         if model.getStatus() == "userinterrupt":
@@ -116,8 +108,19 @@ class Problem:
         return values
 
 
-def add_rows(model: pyscipopt.Model, variables: list[Any], rows: csr_array, lhs: Array, rhs: Array) -> None:
-    """Add linear rows by arrays; an expression of PySCIPOpt takes a hundred times as long."""
+def new_model(
+    problem: Problem, columns: Array, rows: csr_array, lhs: Array, rhs: Array
+) -> tuple[pyscipopt.Model, list[pyscipopt.scip.Variable]]:
+    """Return a model of some columns of a problem and of rows over these, and its variables."""
+    model = pyscipopt.Model()
+    model.hideOutput()
+    bounds = np.clip((problem.lower[columns], problem.upper[columns]), -_INFINITY, _INFINITY).tolist()
+    facts = zip(*bounds, problem.objective[columns].tolist(), problem.integer[columns], strict=True)
+    variables = [
+        model.addVar(vtype="I" if integral else "C", lb=low, ub=high, obj=cost)
+        for low, high, cost, integral in facts
+    ]
+    # By arrays: an expression of PySCIPOpt takes a hundred times as long.
     scip, row = ctypes.c_void_p(scip_address(model)), ctypes.c_void_p()
     pointers = np.array([variable.ptr() for variable in variables], dtype=np.int64)[rows.indices]
     create, add, release = map(function, ("SCIPcreateConsBasicLinear", "SCIPaddCons", "SCIPreleaseCons"))
@@ -129,6 +132,7 @@ def add_rows(model: pyscipopt.Model, variables: list[Any], rows: csr_array, lhs:
             check(create(scip, ctypes.byref(row), b"r%d" % r, last - first, *terms, *limits), "create a row")
             check(add(scip, row), "add a row")
             check(release(scip, ctypes.byref(row)), "release a row")
+    return model, variables
 
 
 def problem_of(

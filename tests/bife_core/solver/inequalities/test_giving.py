@@ -45,7 +45,7 @@ def test_the_optimum_is_the_same_and_is_what_enumeration_finds(signs, sense):
             activity = points @ np.array(model.getConsVals(row))
             feasible &= (activity <= model.getRhs(row)) & (activity >= model.getLhs(row))
         best = (points[feasible] @ [variable.getObj() for variable in model.getVars()]).max()
-        given += give_inequalities(model, "knapsack").added
+        given += give_inequalities(model, "knapsack").entered
         model.optimize()
         assert model.getObjVal() == pytest.approx(best)
     assert given > 10
@@ -56,7 +56,7 @@ def test_the_rows_that_are_added_are_not_needed_and_may_leave_the_lp():
     before = model.getNConss()
     given = give_inequalities(model, "knapsack")
     rows = model.getConss()[before:]
-    assert len(rows) == given.added > 0
+    assert len(rows) == given.entered > 0
     for row in rows:
         assert row.isRemovable()
         assert not (row.isChecked())
@@ -66,7 +66,7 @@ def test_the_rows_that_are_added_are_not_needed_and_may_leave_the_lp():
 
 def test_variables_of_the_same_name_and_rows_without_names_are_told_apart():
     alike, named = packed(1, names="x"), packed(1)
-    assert give_inequalities(alike, "knapsack").added == give_inequalities(named, "knapsack").added > 0
+    assert give_inequalities(alike, "knapsack").entered == give_inequalities(named, "knapsack").entered > 0
     for model in (alike, named):
         model.optimize()
     assert alike.getObjVal() == named.getObjVal()
@@ -97,14 +97,14 @@ def test_nothing_is_written_and_no_lp_is_solved_without_a_knapsack(kind, monkeyp
     monkeypatch.setattr("bife_core.solver.inequalities.giving.written_for", None)
     given = give_inequalities(model := trouble(kind), "knapsack")
     assert given.sentence.endswith("the model has no such row.")
-    assert (given.added, given.failed) == (0, False)
+    assert (given.entered, given.failed) == (0, False)
     assert model.getNConss() == (kind != "empty")
 
 
 @pytest.mark.parametrize("kind", ["infeasible", "unbounded"])
 def test_without_an_optimum_of_the_lp_nothing_is_given_and_nothing_fails(kind):
     given = give_inequalities(model := trouble(kind), "knapsack")
-    assert (given.added, given.failed) == (0, False)
+    assert (given.entered, given.failed) == (0, False)
     model.optimize()
     assert model.getStatus() == kind
 
