@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 import griffe
-from griffe2md import ConfigDict, default_config, render_object_docs
+from griffe2md import ConfigDict, default_config, prepare_context, prepare_env
 
 import bife_core
 from bife_core.solver.scip.differences import differences
@@ -105,10 +105,11 @@ def _with_rows(entry: str, rows: str) -> str:
 
 def page() -> str:
     package = griffe.load("bife_core", docstring_parser="numpy", resolve_aliases=True)
-    entries = []
+    environment, entries = prepare_env(), []  # one for all: each compiles its templates anew
     for name in dir(bife_core):
         docs = package[name].final_target
-        entry = render_object_docs(docs, _OPTIONS)
+        template = environment.get_template(f"{docs.kind.value}.md.jinja")
+        entry = template.render(**prepare_context(docs, _OPTIONS))
         # Links to what the page does not have.
         entry = re.sub(r"\[([^\]]+)\]\(#[^)]+\)", r"\1", entry)
         entry = re.sub(r"\*\*(\*+\w+)\*\*", r"`\1`", entry)

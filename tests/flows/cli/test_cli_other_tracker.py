@@ -1,5 +1,10 @@
 """With another tracker than MLflow the commands neither start nor load MLflow: here it is not even installed."""
 
+import json
+import shutil
+import sqlite3
+from contextlib import closing
+
 import pytest
 
 from bife_core.cli.backend import _STAGES
@@ -8,6 +13,17 @@ from tests.support.programs import python, sentence
 
 WITHOUT_MLFLOW = "import sys; sys.modules['mlflow'] = None; from bife_core.cli.program import main; main()"
 """The command line where nothing can import MLflow."""
+MARK = "-----\n"
+IN_TURN = f"""
+import json
+for words in json.loads(sys.argv[1]):
+    sys.argv = ["bife", *words]
+    try: main()
+    except SystemExit as end: print(end.code or 0, {MARK!r}, file=sys.stderr, end="")
+    print({MARK!r}, end="", flush=True)
+"""
+"""Commands in turn, in one process; after each a line in both outputs, on standard error behind its exit code."""
+RUN = f"runs:/{'a' * 32}"
 
 
 @pytest.fixture
@@ -15,25 +31,33 @@ def bare(tmp_path):
     return lambda *words: python("-c", WITHOUT_MLFLOW, *words, home=tmp_path, BIFE_TRACKER="store")
 
 
-def test_what_the_tracker_does_not_say_is_said_in_a_sentence(bare):
-    shown = bare("status")
-    assert "Runs are kept by the store, by BIFE_TRACKER; what it lacks" in shown.stdout
-    assert sentence(shown.stderr).startswith("BiFE is not up in")
-    assert bare("track").stdout.startswith("Runs are kept by the store, which reports no lack")
-    assert sentence(bare("track", "--rebuild").stderr).startswith(
+def test_what_the_tracker_does_not_say_is_said_in_a_sentence(tmp_path):
+    one_after_another = WITHOUT_MLFLOW.replace("main()", IN_TURN)
+    words = json.dumps(
+        [["status"], ["track"], ["track", "--rebuild"], ["rules", "list"], ["rules", "show", RUN]]
+    )
+    said = python("-c", one_after_another, words, home=tmp_path, BIFE_TRACKER="store")
+    shown, *outputs = said.stdout.split(MARK)[:-1]
+    assert "Runs are kept by the store, by BIFE_TRACKER; what it lacks" in shown
+    assert outputs[0].lstrip().startswith("Runs are kept by the store, which reports no lack")
+    errors = said.stderr.split(MARK)[:-1]
+    assert sentence(errors[0].removesuffix("1 ")).startswith("BiFE is not up in")
+    assert sentence(errors[2].removesuffix("1 ")).startswith(
         "--rebuild is for MLflow, and BIFE_TRACKER names"
     )
-    assert bare("rules", "list").returncode == 0
-    assert "MLflow has no database here, or is not the" in bare("rules", "show", f"runs:/{'a' * 32}").stderr
+    assert [error.split()[-1] for error in errors] == ["1", "0", "1", "0", "1"]
+    assert "MLflow has no database here, or is not the" in errors[-1]
 
 
 @pytest.mark.slow
-def test_a_stage_runs_as_a_flow_and_what_it_left_is_pruned(bare, tmp_path):
+def test_a_stage_runs_as_a_flow_and_what_it_left_is_pruned(bare, databases, tmp_path):
+    shutil.rmtree(databases(tmp_path) / "mlflow")
     collected = bare("collect", "--preset", "smoke", "--seed", "0")
     assert collected.returncode == 0, collected.stderr
     pruned = bare("prune", "--keep-days", "1")
     assert "Runs that the store keeps are not known here, and stay." in pruned.stdout, pruned.stderr
-    assert (tmp_path / "prefect" / "prefect.db").exists()
+    with closing(sqlite3.connect(tmp_path / "prefect" / "prefect.db")) as database:
+        assert database.execute("SELECT count(*) FROM flow_run").fetchone() == (1,)
     assert not (tmp_path / "mlflow").exists()
 
 
