@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from pydantic import Field
 
@@ -19,8 +19,10 @@ from bife_core.solver.methods.configuration import Configuration
 from bife_core.solver.scip.cost import BY_OBJECTIVE, LEAST, TICK_S, Cost
 from bife_core.solver.scip.settings import SolverConfig
 from bife_core.solver.scip.solve import Objectives, SolveResult, SolveSettings, best_known
-from bife_core.store import Store
 from bife_core.workers import Note, Workers
+
+if TYPE_CHECKING:
+    from bife_core.store import Store
 
 UNFINISHED_FACTOR: Final = 10.0
 """Nodes and LP iterations of a solve cut off at its time limit count this often, or a slow rule would look lean."""

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass, field, replace
 from functools import cache
-from typing import Any, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from bife_core.base.errors import BifeError, InterruptedSolveError, RuleError
 from bife_core.base.values import Value, digest_of
@@ -21,8 +21,10 @@ from bife_core.solver.methods.base import RPB, AnyMethod, Method, ScipMethod
 from bife_core.solver.methods.configuration import Configuration
 from bife_core.solver.scip.solve import INTERRUPTED, RECORDED, SolveResult, SolveSettings, versions
 from bife_core.solver.units import FEATURES
-from bife_core.store import PATIENCE_S, Store
 from bife_core.workers import Note, WorkerFailure, Workers
+
+if TYPE_CHECKING:
+    from bife_core.store import Store  # which workers have no use for
 
 Cause = Literal["rule", "machine"]
 Progress: TypeAlias = Callable[[int, int], None]
@@ -273,6 +275,8 @@ class _Batch:
 
     def _wait(self, of_others: Sequence[int]) -> None:
         if not self.sent:
+            from bife_core.store import PATIENCE_S
+
             self.polls += 1
             if of_others and self.polls == PATIENCE_S / _POLL_S:
                 job, holder = self.jobs[of_others[0]], self.store.claims.holder(self._claim(of_others[0]))

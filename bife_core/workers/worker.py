@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import queue
@@ -37,6 +38,7 @@ def _watch(requests: BinaryIO, inbox: queue.SimpleQueue[bytes]) -> None:
 
 def main() -> None:
     """Serve requests until the parent closes the pipe."""
+    gc.set_threshold(100_000, 20, 20)  # what calls import stays
     options = json.loads(sys.argv[1])
     requests, responses, lifeline = (options[name] for name in ("requests", "responses", "lifeline"))
     for descriptor in (requests, responses, lifeline):
