@@ -1,11 +1,7 @@
 from .base.errors import BifeError as BifeError
 from .instances.generated import open_benchmark as open_benchmark
 from .language.features import FEATURES as FEATURES
-from .language.rules import (
-    CompiledRule as CompiledRule,
-    Rejection as Rejection,
-    compile_rule as compile_rule,
-)
+from .language.rules import CompiledRule as CompiledRule, Rejection as Rejection, compile_rule as compile_rule
 from .measure.decisions.collection import collect_decisions as collect_decisions
 from .measure.decisions.recorded import Decisions as Decisions
 from .measure.evaluation.compare import compare as compare

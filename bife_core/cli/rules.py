@@ -80,8 +80,7 @@ def show(reference: Annotated[str, _RULE]) -> None:
 
 @app.command("rollback")
 def rollback(
-    name: Annotated[str, _NAME],
-    reason: Annotated[str, Option(help="Why; kept in the registry.")],
+    name: Annotated[str, _NAME], reason: Annotated[str, Option(help="Why; kept in the registry.")]
 ) -> None:
     """Take a champion out of use, in your login name; the one that it replaced, if any, is champion again."""
     with standard_output().status("Starting ..."):

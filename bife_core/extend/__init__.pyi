@@ -14,11 +14,7 @@ from bife_core.instances.milp import Milp as Milp
 
 # Components and rules.
 from bife_core.language.components import COMPONENTS as COMPONENTS, Component as Component
-from bife_core.language.features import (
-    SIGNED as SIGNED,
-    Group as Group,
-    feature_index as feature_index,
-)
+from bife_core.language.features import SIGNED as SIGNED, Group as Group, feature_index as feature_index
 from bife_core.language.rules import (
     REFERENCE_RULES as REFERENCE_RULES,
     check_source as check_source,
@@ -33,11 +29,7 @@ from bife_core.measure.decisions.config import CollectionConfig as CollectionCon
 from bife_core.measure.decisions.nodes import load_nodes as load_nodes, nodes_of as nodes_of
 from bife_core.measure.evaluation.summary import EvaluationSummary as EvaluationSummary
 from bife_core.measure.low_measures import MEASURES as MEASURES
-from bife_core.measure.solves import (
-    SolveJob as SolveJob,
-    run_solves as run_solves,
-    solve_job as solve_job,
-)
+from bife_core.measure.solves import SolveJob as SolveJob, run_solves as run_solves, solve_job as solve_job
 from bife_core.workers import WorkerFailure as WorkerFailure, Workers as Workers
 
 # Searches.

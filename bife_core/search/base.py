@@ -22,13 +22,7 @@ from bife_core.search.population import (
     sample_id,
     sample_seed,
 )
-from bife_core.search.types import (
-    GenerationSummary,
-    Operator,
-    Request,
-    Sample,
-    SampleRequest,
-)
+from bife_core.search.types import GenerationSummary, Operator, Request, Sample, SampleRequest
 
 if TYPE_CHECKING:
     from bife_core.search.answers import Answered

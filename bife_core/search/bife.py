@@ -78,8 +78,7 @@ class BifeSearch(BaseSearch):
             return tuple(self._solve_request(sample) for sample in self._to_solve)
         return self.sample_requests(self.operators if self.parent_pool else ())
 
-    def learn(self, answers: Sequence[Answered]) -> None:
-        """Take the answers to what `propose` returned."""
+    def learn(self, answers: Sequence[Answered]) -> None:  # noqa: D102
         if self._to_solve:
             solved = [answer.sample for answer in answers]
             self._costs |= {answer.request.id: answer.high.costs if answer.high else () for answer in answers}

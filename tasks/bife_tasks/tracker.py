@@ -27,8 +27,7 @@ class MlflowTracker(Tracker):
     facts = staticmethod(mlflow_runs.run_facts)
 
     @property
-    def registry(self) -> Registry:
-        """MLflow's registry."""
+    def registry(self) -> Registry:  # noqa: D102
         return IN_MLFLOW
 
     def require(self, wait_s: float = 0.0) -> None:
@@ -49,12 +48,10 @@ class MlflowTracker(Tracker):
         run = track_record(self.home.runs / study, record)
         return TrackedRun(run_id=run, url=run_url(run, record.experiment), tracker=self.name)
 
-    def follow(self, study: str) -> TrackedRun:
-        """Write the events of a search that MLflow lacks."""
+    def follow(self, study: str) -> TrackedRun:  # noqa: D102
         track_search(study)
         run = mlflow_run(study)
-        url = run_url(run, SEARCH)
-        return TrackedRun(run_id=run, url=url, ranking=ranking_url(run), tracker=self.name)
+        return TrackedRun(run_id=run, url=run_url(run, SEARCH), ranking=ranking_url(run), tracker=self.name)
 
     def synchronise(self, reason: str, *, by_person: bool = False, of: str | None = None) -> str:
         """Write to MLflow what it lacks, rules too that the home registered without it; say what it lacks still."""

@@ -34,9 +34,8 @@ class Record(Value):
     metrics: dict[str, float | None]
     tags: dict[str, str]
     note: str = ""  # in Markdown, what a reader is shown first
-    tables: dict[str, tuple[dict[str, Any], ...]] = Field(
-        default_factory=dict
-    )  # rows by the file of the artifact
+    # Rows by the file of the artifact.
+    tables: dict[str, tuple[dict[str, Any], ...]] = Field(default_factory=dict)
     files: tuple[str, ...] = ()  # artifacts in its folder
     curves: dict[str, tuple[tuple[int, float], ...]] = Field(
         default_factory=dict

@@ -354,10 +354,8 @@ def create_study(
         origin=origin,
     )
     journal, observer = Journal(Path(folder), opened, store=store), observer or Observer()
-    namesakes = (
-        journal.store.studies("search") if len(journal.entries) == 1 else ()
-    )  # of a search that is new
-    for row in (row for row in namesakes if row.name == opened.name and row.key != key):
+    searches = journal.store.studies("search") if len(journal.entries) == 1 else ()
+    for row in (row for row in searches if row.name == opened.name and row.key != key):
         first = next(journal.store.events(row.key, kinds=("opened",)), None)
         if first is not None and first.body.get("version") != VERSION:
             observer.note(

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from contextlib import ExitStack, suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 from uuid import UUID
 
 from rich.text import Text
@@ -137,15 +137,10 @@ def _detached(home: Home) -> None:
     log.parent.mkdir(parents=True, exist_ok=True)
     options = [word for word in sys.argv[1:] if word not in ("--detach", "-d")]
     with log.open("wb") as output:
-        process = subprocess.Popen(
-            [sys.executable, "-c", "from bife_core.cli.program import main; main()", *options],
-            env=os.environ | {"BIFE_HOME": str(home.root)},
-            cwd=log.parent,
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
+        words = [sys.executable, "-c", "from bife_core.cli.program import main; main()", *options]
+        place: dict[str, Any] = {"env": os.environ | {"BIFE_HOME": str(home.root)}, "cwd": log.parent}
+        streams = {"stdin": subprocess.DEVNULL, "stdout": output, "stderr": subprocess.STDOUT}
+        process = subprocess.Popen(words, start_new_session=True, **place, **streams)
     ready, shown = False, 0
     with standard_output().status("Starting ..."):
         while not ready:
@@ -294,9 +289,8 @@ def prune(
         reach_prefect()
         old = Retention(before.timestamp())
         what = {"searches, collections, evaluations": old.studies, "folders of expert samples": old.samples}
-        rows = []
-        for kind, folders in what.items():
-            rows.append((kind, str(len(folders)), f"{sum(folder.size_mb for folder in folders):.1f}"))
+        size = {kind: f"{sum(folder.size_mb for folder in folders):.1f}" for kind, folders in what.items()}
+        rows = [(kind, str(len(folders)), size[kind]) for kind, folders in what.items()]
         ended = {"state": {"type": {"any_": [*TERMINAL_STATES]}}, "end_time": {"before_": before}}
         runs: list[UUID] = []
         with get_client(sync_client=True) as client:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
 from bife_core.registry.base import Registry
-from bife_core.registry.evidence import Evidence, RegisteredRule
-from bife_core.solver.methods.base import Method
+from bife_core.registry.evidence import RegisteredRule
 from bife_tasks.mirror import Mirror, mirror, mirrored
+
+
+def _in_mlflow(name: str) -> Any:
+    """Return a method that calls the one of that name of MLflow's registry."""
+    return lambda self, *args, **kwargs: getattr(self._mlflow, name)(*args, **kwargs)
 
 
 class MirroredRegistry(Registry):
@@ -34,38 +36,15 @@ class MirroredRegistry(Registry):
             return self._mlflow.versions(name, sha)
         return [*self._mirror().versions]
 
-    def find(self, name: str, which: str | int) -> RegisteredRule | None:
-        """Return the version that holds an alias, or has a number; None if there is none."""
+    def find(self, name: str, which: str | int) -> RegisteredRule | None:  # noqa: D102
         return self._mirror().find(name, which) or self._mlflow.find(name, which)
 
-    def text(self, version: RegisteredRule) -> str:
-        """Return the text of the method that a version holds."""
+    def text(self, version: RegisteredRule) -> str:  # noqa: D102
         return self._mirror().texts.get(version.reference) or self._mlflow.text(version)
 
-    def held(self, name: str) -> AbstractContextManager[None]:
-        """Hold the claim of the home's store on the registry."""
-        return self._mlflow.held(name)
-
-    def located(self, evidence: Evidence) -> Evidence:
-        """Return evidence that names evaluation and search by their runs."""
-        return self._mlflow.located(evidence)
-
-    def create(
-        self, name: str, method: Method, evidence: Evidence, tags: Mapping[str, str], card: str
-    ) -> int:
-        """Make a version that holds a method, and return its number."""
-        return self._mlflow.create(name, method, evidence, tags, card)
-
-    def update(
-        self, name: str, number: int, tags: Mapping[str, str], *, without: Iterable[str] = (), card: str = ""
-    ) -> None:
-        """Set tags of a version, take others away, and replace its card if one is given."""
-        self._mlflow.update(name, number, tags, without=without, card=card)
-
-    def set_alias(self, name: str, alias: str, number: int | None) -> None:
-        """Give an alias to one version of a name, or to none."""
-        self._mlflow.set_alias(name, alias, number)
-
-    def champion_changed(self, **change: Any) -> None:
-        """Emit that as an event."""
-        self._mlflow.champion_changed(**change)
+    held = _in_mlflow("held")
+    located = _in_mlflow("located")
+    create = _in_mlflow("create")
+    update = _in_mlflow("update")
+    set_alias = _in_mlflow("set_alias")
+    champion_changed = _in_mlflow("champion_changed")

@@ -54,8 +54,7 @@ class MlflowRegistry(Registry):
         """Hold the claim of the home's store on the registry."""
         return home_store().claim(REGISTRY)
 
-    def versions(self, name: str | None = None, sha: str | None = None) -> list[RegisteredRule]:
-        """Return all versions, or those of a name, or of these the ones that hold the rule of a hash."""
+    def versions(self, name: str | None = None, sha: str | None = None) -> list[RegisteredRule]:  # noqa: D102
         wanted = f"name LIKE '{PREFIX}%'" if name is None else f"name = '{name}'"
         with _answering() as client:
             if sha is not None:  # few, and MLflow leaves the aliases out
@@ -68,13 +67,11 @@ class MlflowRegistry(Registry):
                 for version in mlflow.search_model_versions(filter_string=wanted):
                     of_name = named[version.name].items()
                     aliases = [alias for alias, number in of_name if str(number) == str(version.version)]
-                    rules.append(
-                        _rule(version, aliases, with_evidence=bool(aliases))
-                    )  # else a request for each
+                    # Evidence takes a request for each.
+                    rules.append(_rule(version, aliases, with_evidence=bool(aliases)))
         return sorted(rules, key=lambda rule: (rule.name, -rule.version))
 
-    def find(self, name: str, which: str | int) -> RegisteredRule | None:
-        """Return the version that holds an alias, or has a number; None if there is none."""
+    def find(self, name: str, which: str | int) -> RegisteredRule | None:  # noqa: D102
         with _answering() as client:
             try:
                 if isinstance(which, str):
@@ -98,15 +95,13 @@ class MlflowRegistry(Registry):
         search = evidence.search_run or mlflow_run(evidence.search_key)
         return evidence.model_copy(update={"evaluation_run": run, "search_run": search})
 
-    def text(self, version: RegisteredRule) -> str:
-        """Return the text of the method that a version holds."""
+    def text(self, version: RegisteredRule) -> str:  # noqa: D102
         with _answering():
             return text_of(version.reference, version.tags, mlflow)
 
-    def create(
+    def create(  # noqa: D102
         self, name: str, method: Method, evidence: Evidence, tags: Mapping[str, str], card: str
     ) -> int:
-        """Make a version that holds a method, with card and tags or not at all, and return its number."""
         run_id = evidence.evaluation_run
         about = f"Branching rules for {evidence.benchmark}: features in, one score out."
         release = versions()["bife"]
@@ -145,10 +140,9 @@ class MlflowRegistry(Registry):
             self._show_versions(client, name, run_id)
             return number
 
-    def update(
+    def update(  # noqa: D102
         self, name: str, number: int, tags: Mapping[str, str], *, without: Iterable[str] = (), card: str = ""
     ) -> None:
-        """Set tags of a version, take others away, and replace its card if one is given."""
         with _answering() as client:
             for key in without:
                 client.delete_model_version_tag(name, str(number), key)
@@ -174,8 +168,7 @@ class MlflowRegistry(Registry):
         shown = f"{about}{_PICTURE}{_artifact(_VERSIONS, run_id)})"
         client.update_registered_model(name, shown)
 
-    def set_alias(self, name: str, alias: str, number: int | None) -> None:
-        """Give an alias to one version of a name, or to none."""
+    def set_alias(self, name: str, alias: str, number: int | None) -> None:  # noqa: D102
         with _answering() as client:
             if number is None:
                 client.delete_registered_model_alias(name, alias)

@@ -80,10 +80,8 @@ def client() -> MlflowClient:
                     if error.error_code != "RESOURCE_ALREADY_EXISTS":
                         raise
             experiments = made.search_experiments()
-            if {each.name for each in experiments} == {
-                _DEFAULT,
-                *EXPERIMENTS,
-            }:  # nobody else uses this MLflow
+            # Nobody else uses this MLflow.
+            if {each.name for each in experiments} == {_DEFAULT, *EXPERIMENTS}:
                 made.delete_experiment("0")
             for change in views.first_views(experiments):
                 made.set_experiment_tag(*change)

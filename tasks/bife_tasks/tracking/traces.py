@@ -15,12 +15,7 @@ from mlflow.tracing.provider import safe_set_span_in_context
 from bife_core.base.wording import counted, storable
 from bife_core.run.stages.records import SEARCH
 from bife_core.search.generators.account import Call
-from bife_core.search.generators.prompting import (
-    OPERATORS,
-    feature_description,
-    prompt_files,
-    prompt_version,
-)
+from bife_core.search.generators.prompting import OPERATORS, feature_description, prompt_files, prompt_version
 from bife_core.solver.machine import this_machine
 from bife_tasks.stores import home_store, observer
 from bife_tasks.tracking.mlflow_runs import client, experiment_id
