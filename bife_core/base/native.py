@@ -107,10 +107,7 @@ def _machine() -> Any:
         llvm()
         .Target.from_default_triple()
         .create_target_machine(
-            cpu=llvm().get_host_cpu_name(),
-            features=llvm().get_host_cpu_features().flatten(),
-            opt=3,
-            jit=True,
+            cpu=llvm().get_host_cpu_name(), features=llvm().get_host_cpu_features().flatten(), opt=3, jit=True
         )
     )
 

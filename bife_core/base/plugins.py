@@ -3,79 +3,23 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import sys
 from collections import UserDict
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 from pathlib import Path
-from pkgutil import resolve_name
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from bife_core.base.errors import ConfigError
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint  # which takes as long to load as a rule to compile
 
 Plugin = TypeVar("Plugin")
 
 _OF_EXTRAS: Final = {"httpx2": "llm", "openai": "llm", "pydantic_settings": "llm"}
 """Packages that only some of BiFE's own plugins import, and the extra that brings each."""
-
-
-class Entry(NamedTuple):
-    """A plugin by its group and name: `where` it is, as ``module:object``, and the metadata of another package."""
-
-    group: str
-    name: str
-    where: str
-    metadata: Path | None = None
-
-    @property
-    def package(self) -> str:
-        """Name and version of its package."""
-        if self.metadata is None:
-            return "BiFE"
-        from importlib.metadata import PathDistribution  # takes longer than to find all entries
-
-        package = PathDistribution(self.metadata)
-        # A folder on PYTHONPATH may have nothing but entry points.
-        if not any(map(package.read_text, ("METADATA", "PKG-INFO"))):
-            return f"{self.where.partition('.')[0]} (not installed)"
-        return f"{package.name} {package.version}"
-
-
-def entries(group: str = "") -> list[Entry]:
-    """Return the entry points in a group, by default in all of BiFE's, of the packages on Python's path."""
-    offered = dict[str, tuple[Entry, ...]]()
-    for place in map(Path, sys.path):
-        with suppress(OSError):
-            for package, its in _entries_in(place, place.stat().st_mtime_ns).items():
-                offered.setdefault(package, its)  # the first of a name hides others
-    return [entry for its in offered.values() for entry in its if group in ("", entry.group)]
-
-
-@lru_cache(maxsize=64)
-def _entries_in(place: Path, _changed_ns: int) -> dict[str, tuple[Entry, ...]]:
-    """Return the entry points for BiFE of each package in a folder."""
-    offered = dict[str, tuple[Entry, ...]]()
-    for name in sorted(file.name for file in os.scandir(place)):
-        package, _, kind = name.rpartition(".")
-        if kind in ("dist-info", "egg-info"):
-            key = package.partition("-")[0].lower().replace(".", "_")
-            offered.setdefault(key, tuple(_entries_of(place / name)))
-    return offered
-
-
-def _entries_of(metadata: Path) -> Iterator[Entry]:
-    with suppress(OSError):
-        text = (metadata / "entry_points.txt").read_text(encoding="utf-8", errors="replace")
-        group = ""
-        for line in map(str.strip, text.splitlines() if "[bife." in text else ()):
-            name, equals, where = line.partition("=")
-            if line.startswith("["):
-                group = line.strip("[]")
-            elif equals and group.startswith("bife."):
-                yield Entry(group, name.strip(), where.strip(), metadata)
 
 
 @dataclass(eq=False, repr=False)
@@ -121,8 +65,8 @@ class Plugins(UserDict[str, Plugin]):
 
     def listed(self) -> list[tuple[str, str]]:
         """Return name and package with its version, of each plugin."""
-        offered = self._entries
-        return [(name, offered[name].package if name in offered else "this process") for name in self]
+        entries = self._entries
+        return [(name, _package(entries[name]) if name in entries else "this process") for name in self]
 
     def revision(self, name: str) -> str:
         """Return the `code_revision` of a plugin, without loading one of BiFE's own."""
@@ -149,39 +93,51 @@ class Plugins(UserDict[str, Plugin]):
         return f"There is no {self.kind} {name!r}; choose one of {', '.join(self.names)}"
 
     @cached_property
-    def _entries(self) -> dict[str, Entry]:
-        offered = {name: Entry(self.group, name, where) for name, where in self.builtin.items()}
-        for entry in entries(self.group):
+    def _entries(self) -> dict[str, EntryPoint]:
+        from importlib.metadata import EntryPoint, entry_points
+
+        offered = {name: EntryPoint(name, where, self.group) for name, where in self.builtin.items()}
+        for entry in entry_points(group=self.group):
             first = offered.setdefault(entry.name, entry)
             if first is not entry:
                 raise ConfigError(
-                    f"{first.package} and {entry.package} both offer a {self.kind} {entry.name!r}; "
+                    f"{_package(first)} and {_package(entry)} both offer a {self.kind} {entry.name!r}; "
                     "uninstall one of them."
                 )
         return offered
 
-    def _load(self, entry: Entry) -> Plugin:
-        def broken(problem: str) -> ConfigError:
-            return ConfigError(f"The {self.kind} {entry.name!r} of {entry.package} {problem}.")
-
+    def _load(self, entry: EntryPoint) -> Plugin:
+        of = f"The {self.kind} {entry.name!r} of {_package(entry)}"
         try:
-            loaded: Plugin = resolve_name(entry.where)
+            loaded: Plugin = entry.load()
         except Exception as error:  # importing a package may raise anything
             advice = "update or uninstall it"
             if missing := _OF_EXTRAS.get(getattr(error, "name", None) or ""):
                 advice = f"run `pip install 'bife-branching[{missing}]'`"
-            elif entry.metadata is None:
+            elif entry.dist is None:
                 raise
             reason = f"{type(error).__name__}: {error}".rstrip(".: ")
-            raise broken(f"cannot be loaded ({reason}); {advice}") from error
-        if entry.metadata is not None and not self.fits(loaded):
-            raise broken(f"must be {self.form}, but {entry.where} is {type(loaded).__name__}")
+            raise ConfigError(f"{of} cannot be loaded ({reason}); {advice}.") from error
+        if entry.dist is not None and not self.fits(loaded):
+            raise ConfigError(f"{of} must be {self.form}, but {entry.value} is {type(loaded).__name__}.")
         return loaded
 
 
 def plugin_packages() -> set[str]:
     """Return the packages that others offer plugins from: installing one is to trust its code."""
-    return {entry.where.partition(":")[0].partition(".")[0] for entry in entries()}
+    from importlib.metadata import entry_points
+
+    groups = [group for group in entry_points().groups if group.startswith("bife.")]
+    return {entry.module.partition(".")[0] for group in groups for entry in entry_points(group=group)}
+
+
+def _package(entry: EntryPoint) -> str:
+    if entry.dist is None:
+        return "BiFE"
+    # A folder on PYTHONPATH may have nothing but entry points.
+    if not any(map(entry.dist.read_text, ("METADATA", "PKG-INFO"))):
+        return f"{entry.module.partition('.')[0]} (not installed)"
+    return f"{entry.dist.name} {entry.dist.version}"
 
 
 def code_revision(plugin: Any) -> str:

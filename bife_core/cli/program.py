@@ -88,7 +88,6 @@ def main() -> None:
             stream.reconfigure(errors="backslashreplace")
     # What is imported stays; at Python's own pace the collector looks through it again and again meanwhile.
     gc.set_threshold(100_000, 20, 20)
-    os.environ.setdefault(
-        "OPENBLAS_NUM_THREADS", "1"
-    )  # NumPy starts one a core, as long as it takes to import
+    # NumPy starts one a core, as long as it takes to import.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     program(sys.argv[1:])(prog_name="bife")

@@ -29,9 +29,8 @@ def main() -> None:
         rule, words = words[1], words[2:]
     warnings.showwarning = lambda message, *_where, **_how: print(f"bife-scip: {message}", file=sys.stderr)
     gc.set_threshold(100_000, 20, 20)  # what is imported stays
-    os.environ.setdefault(
-        "OPENBLAS_NUM_THREADS", "1"
-    )  # NumPy starts one a core, as long as it takes to import
+    # NumPy starts one a core, as long as it takes to import.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from pyscipopt import Model
 
     from bife_core.solver.scip.libscip import library, scip_address

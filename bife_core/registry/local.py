@@ -31,37 +31,31 @@ class LocalRegistry(Registry):
         """Hold the claim on the registry: only its holder changes it."""
         return self._store.claim(REGISTRY)
 
-    def versions(self, name: str | None = None, sha: str | None = None) -> list[RegisteredRule]:
-        """Return all versions, or those of a name, or of these the ones that hold the rule of a hash."""
+    def versions(self, name: str | None = None, sha: str | None = None) -> list[RegisteredRule]:  # noqa: D102
         stored = stored_versions(self._read)
         names = [key for key in sorted(stored) if name in (None, key)]
         rules = [_rule(version) for key in names for version in reversed(stored[key])]
         return [rule for rule in rules if sha in (None, rule.sha)]
 
-    def find(self, name: str, which: str | int) -> RegisteredRule | None:
-        """Return the version that holds an alias, or has a number; None if there is none."""
+    def find(self, name: str, which: str | int) -> RegisteredRule | None:  # noqa: D102
         version = stored_version(self._read, name, which)
         return None if version is None else _rule(version)
 
-    def text(self, version: RegisteredRule) -> str:
-        """Return the text of the method that a version holds."""
+    def text(self, version: RegisteredRule) -> str:  # noqa: D102
         return stored_versions(self._read)[version.name][version.version - 1].text
 
-    def create(
+    def create(  # noqa: D102
         self, name: str, method: Method, evidence: Evidence, tags: Mapping[str, str], card: str
     ) -> int:
-        """Make a version of a method, and return its number."""
         self._append("registered", name=name, text=method.text, card=card, tags=dict(tags))
         return len(stored_versions(self._read)[name])
 
-    def update(
+    def update(  # noqa: D102
         self, name: str, number: int, tags: Mapping[str, str], *, without: Iterable[str] = (), card: str = ""
     ) -> None:
-        """Set tags of a version, remove others, and replace its card."""
         self._append("tagged", name=name, version=number, tags=dict(tags), without=[*without], card=card)
 
-    def set_alias(self, name: str, alias: str, number: int | None) -> None:
-        """Give an alias to one version of a name, or to none."""
+    def set_alias(self, name: str, alias: str, number: int | None) -> None:  # noqa: D102
         self._append("alias", name=name, version=number, alias=alias)
 
     def copy_to(self, other: Registry) -> int:

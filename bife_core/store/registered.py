@@ -9,7 +9,8 @@ from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from bife_core.store.home import Home
+from bife_core.solver.methods.references import LISTED, MODEL_REFERENCE, AbsentError
+from bife_core.store.home import Home, project_home
 from bife_core.store.schema import SCHEMA, file_of
 
 if TYPE_CHECKING:
@@ -56,11 +57,12 @@ def _events(store: Store | Home) -> Iterable[tuple[str, dict[str, Any]]]:
         if (file := file_of(store.stored_at)) is not None:
             if not file.exists():  # nothing is made by asking
                 return []
-            with suppress(sqlite3.Error, ValueError), closing(sqlite3.connect(file)) as connection:
-                schema = connection.execute("SELECT value FROM meta WHERE name = 'schema'").fetchone()
-                query = "SELECT kind, body FROM events WHERE study = ? ORDER BY seq"
+            url = f"{file.absolute().as_uri()}?mode=ro"
+            query = "SELECT kind, body FROM events WHERE study = ? ORDER BY seq"
+            with suppress(sqlite3.Error, ValueError), closing(sqlite3.connect(url, uri=True)) as opened:
+                schema = opened.execute("SELECT value FROM meta WHERE name = 'schema'").fetchone()
                 if schema == (SCHEMA,):
-                    rows = connection.execute(query, (REGISTRY,)).fetchall()
+                    rows = opened.execute(query, (REGISTRY,))
                     return [(kind, json.loads(body)) for kind, body in rows]
         store = store.store  # which says what is wrong with it
     return ((event.kind, event.body) for event in store.events(REGISTRY))
@@ -70,3 +72,13 @@ def stored_version(store: Store | Home, name: str, which: str | int) -> StoredVe
     """Return the version of a name with an alias or number, or None."""
     versions = stored_versions(store).get(name, ())
     return next((v for v in versions if which == v.number or which in v.aliases), None)
+
+
+def read_store(reference: str) -> tuple[str, dict[str, str]]:
+    """Return the text and the tags of a version in the registry of the home's store."""
+    model, home = MODEL_REFERENCE.fullmatch(reference), project_home()
+    version = model and stored_version(home, model["name"], model["alias"] or int(model["version"]))
+    if version is None:
+        place = file_of(home.stored_at) or home.store.name
+        raise AbsentError(f"The registry in {place} holds no {reference}; {LISTED}.")
+    return version.text, version.tags

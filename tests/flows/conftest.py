@@ -32,9 +32,9 @@ def demonstrate():
 
     diary, results, ready, run_stage = Diary(), [], running.ready, stages.run_stage
 
-    def watched(observer):
+    def watched(observer, flows):
         diary.other = observer
-        return ready(diary)
+        return ready(diary, flows)
 
     def kept(*args, **kwargs):
         results.append(run_stage(*args, **kwargs))

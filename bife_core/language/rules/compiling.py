@@ -89,9 +89,8 @@ def compile_rule(
         MemoryError,
         RuntimeError,
     ) as error:  # the caller's own stack may have been nearly full
-        return Rejection(
-            "type", f"The rule is too large or too deep to be compiled ({type(error).__name__})."
-        )
+        reason = f"The rule is too large or too deep to be compiled ({type(error).__name__})."
+        return Rejection("type", reason)
     text = source if isinstance(source, str) else source.decode("utf-8-sig")
     name = name or f"rule_{program.sha[:8]}"
     return CompiledRule(name, text, program.sha, program.features, address, component)

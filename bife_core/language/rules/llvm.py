@@ -329,10 +329,8 @@ class _Writer:
                     case "math.isnan":
                         result = self._new(f"fcmp uno double {number}, {number}")
                     case name:
-                        size, kind = (
-                            self._call("llvm.fabs.f64", [number]),
-                            "oeq" if name == "math.isinf" else "one",
-                        )
+                        size = self._call("llvm.fabs.f64", [number])
+                        kind = "oeq" if name == "math.isinf" else "one"
                         result = self._new(f"fcmp {kind} double {size}, {_constant(math.inf)}")
                 self._leave_by([result], yes, no)
             case _:

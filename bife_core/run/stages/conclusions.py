@@ -55,10 +55,8 @@ def pipeline_conclusion(result: PipelineResult) -> str:
     standing = f"Registered as `{reference}`, {aliases}."
     if evaluated.summary.judged.finding == "better":
         standing += f" To use it: `bife solve MODEL.mps --rule {reference}`."
-    next_step, chosen_by = (
-        (result.no_champion, result.advice),
-        result.choice.sentence if result.choice else "",
-    )
+    next_step = (result.no_champion, result.advice)
+    chosen_by = result.choice.sentence if result.choice else ""
     method = evaluated.method
     settings = fenced(method.chosen, "") if isinstance(method, Configuration) and method.changes else ""
     return _page(

@@ -120,10 +120,8 @@ class Evaluator:
         if draft.source is None:
             return LowScore(failure=draft.failure or "The generator gave no rule.")
         if measure := COMPONENTS.find(request.component).low:
-            reference, instances = (
-                past.reference or Reference(results=()),
-                self.design if request.scored else (),
-            )
+            reference = past.reference or Reference(results=())
+            instances = self.design if request.scored else ()
             if request.scored and past.reference is None:
                 raise OutOfTimeError(_NO_REFERENCE)
             score: LowScore = resolve_name(measure)(

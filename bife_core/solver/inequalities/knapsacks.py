@@ -71,11 +71,8 @@ def facet(weights: Array, capacity: int, x: Array) -> tuple[Array, float] | None
     packed, left_out = (np.flatnonzero(which) for which in (x >= 1.0 - 1e-6, x <= 1e-6))
     if not len(free):
         return None
-    packed, core, room = (
-        packed[np.argsort(weights[packed])],
-        free.tolist(),
-        capacity - int(weights[packed].sum()),
-    )
+    core, room = free.tolist(), capacity - int(weights[packed].sum())
+    packed = packed[np.argsort(weights[packed])]
     while len(packed) and room < weights[core].max():  # each item of the core must fit alone
         core.append(int(packed[0]))
         room, packed = room + int(weights[packed[0]]), packed[1:]

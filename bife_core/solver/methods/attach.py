@@ -38,10 +38,7 @@ from bife_core.solver.starts.method import SHARE, Started, StartMethod, give_sta
 
 @checked
 def attach(
-    model: Model,
-    rule: AnyReference,
-    guard: bool | Guard = False,
-    budget: Budget | float | None = None,
+    model: Model, rule: AnyReference, guard: bool | Guard = False, budget: Budget | float | None = None
 ) -> BranchingStats:
     """Let `rule` choose the branching variable whenever an LP solution is branched on.
 

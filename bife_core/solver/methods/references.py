@@ -54,7 +54,7 @@ RUN_FILES: Final = (
 READERS: Final[Plugins[Callable[[str], tuple[str, dict[str, str]]]]] = Plugins(
     "registry",
     "bife.registries",
-    {"store": "bife_core.registry.stored:read_store"},
+    {"store": "bife_core.store.registered:read_store"},
     callable,
     "a function from a reference to text and tags",
 )
@@ -121,9 +121,6 @@ def load_method(reference: AnyReference) -> Method:
         )
     if reference in BUILTIN_METHODS:
         return ScipMethod.model_construct(name=str(reference))
-    path = Path(reference)
-    if path.suffix not in _FILES and reference in METHODS.foreign:
-        return _valid({"kind": reference, "name": reference}, f"{reference} needs more than its name")
     plain, comma, budget = str(reference).rpartition(BUDGET)
     if comma and isinstance(reference, str):
         return with_budget(load_method(plain), budget)
@@ -131,9 +128,7 @@ def load_method(reference: AnyReference) -> Method:
     try:
         branching = method.branching if isinstance(method, Configuration) else method
         if isinstance(branching, Written):
-            recompiled(
-                branching.source, branching.name, branching.component, keep=True
-            )  # to know that it can be
+            recompiled(branching.source, branching.name, branching.component, keep=True)
     except RuleError as error:
         hint = ""
         others = [f"{other.function} ({name})" for name, other in COMPONENTS.items() if other != BRANCHING]
@@ -246,6 +241,8 @@ def _text_and_name(reference: str | Path) -> tuple[str, str]:
 
     if reference in REFERENCE_RULES:
         return REFERENCE_RULES[reference].source, reference
+    if reference in METHODS.foreign:
+        return json.dumps({"kind": reference}), reference
     if reference and os.path.lexists(path):
         return _read(path), path.stem
     names = [*REFERENCE_RULES, *BUILTIN_METHODS, *METHODS.foreign]
@@ -292,15 +289,13 @@ def method_of(text: str, name: str = "rule") -> Method:
         data = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise RuleError(f"{name} is no JSON file of a method: {error}.") from error
-    return _valid({"name": name} | data, f"{name} is no method")
-
-
-def _valid(data: dict[str, object], problem: str) -> Method:
-    kind = data.get("kind")
+    problem, kind = f"{name} is no method", data.get("kind")
     if not isinstance(kind, str) or kind not in METHODS:
         raise RuleError(f"{problem}: 'kind' must be one of {', '.join(METHODS)}.")
+    if data == {"kind": name}:
+        problem = f"{name} needs more than its name"
     try:
-        return TypeAdapter[Method](AnyMethod).validate_python(data)
+        return TypeAdapter[Method](AnyMethod).validate_python({"name": name} | data)
     except ValidationError as error:
         raise RuleError(f"{problem}: {describe(error)}") from error
     except RecursionError as error:

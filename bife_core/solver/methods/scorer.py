@@ -177,17 +177,14 @@ class RuleMethod(Written, Scorer):
         return self.sha if self.budget is None else digest_of([self.sha, self.budget.model_dump(mode="json")])
 
     @property
-    def features(self) -> frozenset[int]:
-        """Columns the rule reads."""
+    def features(self) -> frozenset[int]:  # noqa: D102
         return self.compiled.features
 
     @property
-    def address(self) -> int:
-        """Address of the rule's machine code."""
+    def address(self) -> int:  # noqa: D102
         return self.compiled.address
 
-    def score(self, X: npt.NDArray[np.float64], /) -> npt.NDArray[np.float64]:
-        """See `CompiledRule.score`."""
+    def score(self, X: npt.NDArray[np.float64], /) -> npt.NDArray[np.float64]:  # noqa: D102
         return self.compiled.score(X)
 
 

@@ -121,10 +121,10 @@ class SolverConfig(Value):
     @property
     def label(self) -> str:
         """A short unique name: `default`, `paper`, or `name` with a part of the digest."""
-        return (
-            _plain().get(self.digest)
-            or f"{re.sub(r'[^A-Za-z0-9]+', '_', self.name.removesuffix('.set'))}_{self.digest[:6]}"
-        )
+        for name in ("default", "paper"):
+            if SolverConfig.model_construct(name=name).digest == self.digest:
+                return name
+        return f"{re.sub(r'[^A-Za-z0-9]+', '_', self.name.removesuffix('.set'))}_{self.digest[:6]}"
 
     @property
     def known_as(self) -> str:
@@ -160,12 +160,6 @@ class SolverConfig(Value):
         return f"a gap of {100 * self.gap:.4g} %" if self.gap else "a proof"
 
 
-@lru_cache(maxsize=1)
-def _plain() -> dict[str, str]:
-    """Return the names of settings that need no file, by their digests."""
-    return {SolverConfig.model_construct(name=name).digest: name for name in ("default", "paper")}
-
-
 Seed: TypeAlias = Annotated[int, Field(ge=0, le=2**31 - 1)]
 
 SolverSetting: TypeAlias = Annotated[
@@ -186,10 +180,8 @@ def as_given(wanted: Parameter, present: Parameter) -> bool:
         return TRUTHS.get(str(wanted).lower(), wanted) == present
     if isinstance(wanted, str) and not isinstance(present, str):
         with suppress(ValueError):
-            return float(wanted) == present or wanted in (
-                str(present),
-                f"{present:.15g}",
-            )  # as SCIP writes it
+            # SCIP writes numbers in either way.
+            return float(wanted) == present or wanted in (str(present), f"{present:.15g}")
         return False
     return wanted in (present, f'"{present}"')
 

@@ -87,11 +87,12 @@ class Flows(Backend):
         from httpx import HTTPError
         from prefect.exceptions import PrefectException
 
-        from bife_flows import stages
         from bife_flows.operate.running import ready
 
         try:
-            with ready(observer):
+            with ready(observer, "bife_flows.stages"):
+                from bife_flows import stages
+
                 yield partial(getattr(stages, stage), config)
         except (HTTPError, PrefectException, RuntimeError) as error:
             if isinstance(error, RuntimeError) and not str(error).startswith("Failed to reach API"):

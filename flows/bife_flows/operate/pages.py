@@ -30,10 +30,8 @@ def api() -> ASGIApp:
 
 def app() -> ASGIApp:
     """Return the server, for uvicorn; browsers refuse its pages all connections but those to it, by its names."""
-    server, origins = (
-        create_app(final=True),
-        get_current_settings().server.api.cors_allowed_origins.split(","),
-    )
+    server = create_app(final=True)
+    origins = get_current_settings().server.api.cors_allowed_origins.split(",")
     allowed = [*origins, *(origin.replace("http", "ws", 1) for origin in origins)]
 
     @server.middleware("http")

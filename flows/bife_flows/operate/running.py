@@ -5,9 +5,10 @@ from __future__ import annotations
 import atexit
 import os
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
+from importlib import import_module
 from typing import Any, Final
 
 import httpx
@@ -34,21 +35,27 @@ _OPEN: Final = {"state": {"type": {"any_": [StateType.RUNNING, StateType.PENDING
 
 
 @contextmanager
-def ready(observer: Observer | None = None) -> Iterator[None]:
-    """Make Prefect ready for the flows that a context runs, which call `observer` as they go."""
+def ready(observer: Observer | None = None, flows: str = "") -> Iterator[None]:
+    """Load a module of flows and make Prefect ready for those that a context runs, which call `observer` as they go."""
     link_to_pages(current(project_home()))
-    require_room()  # the flow does so too, but then an API has been started for nothing, or could not be
-    reach_prefect()
+    project_home().require_room()  # the flow does so too, but the API could not be started
+    reach_prefect(lambda: (require_room(), flows and import_module(flows)))
     with observing(observer or Observer()):
         yield
 
 
-def reach_prefect() -> None:
-    """Unless a server's address is set, start the embedded API and mark what runs of killed processes left in it."""
+def reach_prefect(meanwhile: Callable[[], object] = lambda: None) -> None:
+    """Unless a server's address is set, start the embedded API and mark what runs of killed processes left in it.
+
+    While the API starts, which takes seconds, this process does something else `meanwhile`.
+    """
     if os.environ.get("PREFECT_API_URL"):
+        meanwhile()
         return
     # Two that meet a fresh database would break its migration.
     with home_store().claim("prefect", 300.0):
+        _launched()
+        meanwhile()
         start_embedded_api()
         with get_client(sync_client=True) as client:
             close_abandoned(client)
@@ -61,6 +68,19 @@ def start_embedded_api() -> None:
     Prefect's own ephemeral mode leaves its server behind when the process is killed, and Ctrl-C in a terminal ends that
     server before the run can report its end.
     """
+    server, address = _launched()
+    server.wait_ready()
+    # The variable itself stays unset: it says that the server is one of the user's.
+    os.environ["PREFECT_API_URL"] = address
+    try:
+        refresh_global_settings_context()
+    finally:
+        del os.environ["PREFECT_API_URL"]
+
+
+@cache
+def _launched() -> tuple[Server, str]:
+    """Return the embedded API, which may not answer yet, and its address."""
     port = free_port(0)
     address = f"http://{LOOPBACK}:{port}/api"
     environment = {
@@ -75,13 +95,7 @@ def start_embedded_api() -> None:
     log = project_home().root / "logs" / "prefect-embedded.log"
     server = Server("Prefect's embedded API", command, environment, f"{address}/health", log)
     atexit.register(server.stop)
-    server.wait_ready()
-    # The variable itself stays unset: it says that the server is one of the user's.
-    os.environ["PREFECT_API_URL"] = address
-    try:
-        refresh_global_settings_context()
-    finally:
-        del os.environ["PREFECT_API_URL"]
+    return server, address
 
 
 def report_interruption(reason: str) -> None:

@@ -2,12 +2,13 @@
 
 import inspect
 from concurrent.futures import ThreadPoolExecutor
+from importlib.metadata import entry_points
 from threading import Event
 
 import pytest
 
 from bife_core.base.errors import ConfigError
-from bife_core.base.plugins import Plugins, entries
+from bife_core.base.plugins import Plugins
 from tests.support.plugins import write_metadata
 
 
@@ -40,15 +41,15 @@ def test_own_plugins_come_first_and_are_loaded_by_name(path):
 
 def test_threads_that_ask_first_at_once_all_know_every_plugin(path, monkeypatch):
     offer(path, "theirs", chained="collections:ChainMap")
-    offered, mappings = entries("bife.test_plugins"), plugins()
+    entries, mappings = list(entry_points(group="bife.test_plugins")), plugins()
     reading, read = Event(), Event()
 
     def slow(group):
         reading.set()
         read.wait(5)
-        yield from offered
+        yield from entries
 
-    monkeypatch.setattr("bife_core.base.plugins.entries", slow)
+    monkeypatch.setattr("importlib.metadata.entry_points", slow)
     with ThreadPoolExecutor(2) as threads:
         first = threads.submit(lambda: mappings.names)
         reading.wait(5)
