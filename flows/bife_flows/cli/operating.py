@@ -139,7 +139,7 @@ def _detached(home: Home) -> None:
     with log.open("wb") as output:
         words = [sys.executable, "-c", "from bife_core.cli.program import main; main()", *options]
         place: dict[str, Any] = {"env": os.environ | {"BIFE_HOME": str(home.root)}, "cwd": log.parent}
-        streams = {"stdin": subprocess.DEVNULL, "stdout": output, "stderr": subprocess.STDOUT}
+        streams: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": output, "stderr": subprocess.STDOUT}
         process = subprocess.Popen(words, start_new_session=True, **place, **streams)
     ready, shown = False, 0
     with standard_output().status("Starting ..."):

@@ -39,7 +39,13 @@ def ready(observer: Observer | None = None, flows: str = "") -> Iterator[None]:
     """Load a module of flows and make Prefect ready for those that a context runs, which call `observer` as they go."""
     link_to_pages(current(project_home()))
     project_home().require_room()  # the flow does so too, but the API could not be started
-    reach_prefect(lambda: (require_room(), flows and import_module(flows)))
+
+    def load() -> None:
+        require_room()
+        if flows:
+            import_module(flows)
+
+    reach_prefect(load)
     with observing(observer or Observer()):
         yield
 
