@@ -108,7 +108,7 @@ def test_a_leader_that_is_no_better_than_scip_by_what_is_known_now_leads_no_more
 def test_tuning_reports_all_trials_by_the_best_known_at_its_end(solving):
     space = Space({})
     starts = [{"lp/pricing": "d"}, {"lp/pricing": "s"}]
-    found = tune(INSTANCES[:4], solving, space, 1e6, starts=starts, seed=None)
+    found = tune(INSTANCES[:4], solving, space, 1e6, first=starts, seed=None)
     tried = {trial.choices.get("lp/pricing", ""): trial.raced for trial in found.trials[:3]}
     assert found.trials[0].raced.costs == pytest.approx([integral(10.0, (10.0, 40.0))] * 4)
     assert tried["d"].costs == pytest.approx([integral(10.0, (1.0, 30.0))] * 4)
