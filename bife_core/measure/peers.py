@@ -14,9 +14,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-if (
-    TYPE_CHECKING
-):  # a process that solves imports nothing but its solver, as its whole CPU time is measured too
+# A process that solves imports nothing but its solver, as its whole CPU time is measured too.
+if TYPE_CHECKING:
     from bife_core.solver.scip.solve import SolveResult
 
 
@@ -82,9 +81,7 @@ def ask(peer: Peer, file: Path, limit_s: float, gap: float | None = 0.0, seed: i
     """Solve a file in MPS on one thread within `limit_s` CPU seconds; gap None is the solver's own."""
     command = [*peer.command, str(file), str(limit_s), json.dumps(gap), str(seed)]
     before, alone = cpu_s_of(resource.RUSAGE_CHILDREN), {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
-    alone["PYTHONDONTWRITEBYTECODE"] = (
-        ""  # a process that compiles what it imports takes twice as long to start
-    )
+    alone["PYTHONDONTWRITEBYTECODE"] = ""  # one that compiles what it imports takes twice as long to start
     try:
         done = subprocess.run(
             command, capture_output=True, text=True, env=os.environ | alone, timeout=4 * limit_s + 240
@@ -95,9 +92,8 @@ def ask(peer: Peer, file: Path, limit_s: float, gap: float | None = 0.0, seed: i
     if done.returncode == -signal.SIGXCPU:
         return Answer("limit", None, limit_s, process_s)
     if done.returncode:
-        return Answer(
-            "failed", None, process_s, process_s, f"{done.returncode}: {done.stderr.strip()[-300:]}"
-        )
+        reason = f"{done.returncode}: {done.stderr.strip()[-300:]}"
+        return Answer("failed", None, process_s, process_s, reason)
     (line,) = [line for line in done.stdout.splitlines() if line.startswith('{"cpu_s"')]
     answer = Answer(**{"process_s": process_s, **json.loads(line)})
     return answer._replace(status="limit") if answer.cpu_s > limit_s else answer

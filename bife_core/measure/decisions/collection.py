@@ -229,15 +229,10 @@ def _start(
     start = under.get("rest", {}).get("start") or {}
     if start:
         StartMethod.model_validate(start).prepare()
+    facts = {"path": str(instance.path), "instance": instance.name, "part": str(part)}
     return pool.submit(
-        "bife_core.measure.decisions.collection:collect_from",
-        {
-            "path": str(instance.path),
-            "instance": instance.name,
-            "part": str(part),
-            "config": config.model_dump(mode="json"),
-            **under,
-        },
+        f"{__name__}:collect_from",
+        facts | {"config": config.model_dump(mode="json"), **under},
         limit_s=4.0 * config.time_limit_s + _GRACE_S,  # a small tree is solved twice
         reads=[instance.path],
         writes=[part.parent, usable(compiled_code())],

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 import pyscipopt
 
 from bife_core.base.errors import InterruptedSolveError
@@ -16,7 +15,7 @@ from bife_core.measure.decisions.recorded import Decisions, concatenate
 from bife_core.solver.methods.attach import give_beforehand
 from bife_core.solver.methods.base import Method
 from bife_core.solver.scip.extractor import FeatureExtractor
-from bife_core.solver.scip.node import Node
+from bife_core.solver.scip.node import Floats, Node
 from bife_core.solver.scip.python_branching import LpBranchrule
 from bife_core.solver.scip.reader import read_model
 from bife_core.solver.scip.settings import put_in_charge
@@ -26,9 +25,7 @@ _NO_LIMIT: Final = 2**31 - 1
 _INFEASIBLE_GAIN: Final = 1e20  # bound gain of an infeasible child without an incumbent: SCIP's infinity
 
 
-def strong_branching(
-    model: pyscipopt.Model, variables: list[pyscipopt.Variable]
-) -> dict[str, npt.NDArray[np.float64]] | None:
+def strong_branching(model: pyscipopt.Model, variables: list[Any]) -> dict[str, Floats] | None:
     """Solve the LPs of both children of n candidates to the end; pseudocosts do not change.
 
     Returns `scores` (n,), `gains` (2, n) and `room` (1,) as in `Decisions`; None if an LP could not be solved.

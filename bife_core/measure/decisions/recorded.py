@@ -194,9 +194,8 @@ def numbers_in(path: Path) -> int:
     try:
         return int(read_arrays(path, "size")["size"])
     except (*_UNREADABLE, KeyError) as error:
-        raise DecisionsError(
-            f"{path} cannot be read: {getattr(error, 'strerror', None) or error}."
-        ) from error
+        why = getattr(error, "strerror", None) or error
+        raise DecisionsError(f"{path} cannot be read: {why}.") from error
 
 
 def concatenate(parts: Sequence[Decisions]) -> Decisions:

@@ -68,9 +68,7 @@ def choose(
     for label in methods:
         solved = [solve for solve in measured if solve.method == label and solve.job.instance not in aside]
         results = [solve.result for solve in solved if solve.result is not None]
-        failed = (
-            f"{label} on {solve.job.instance.name}: {solve.failure}" for solve in solved if solve.failure
-        )
+        failed = (f"{label} on {each.job.instance.name}: {each.failure}" for each in solved if each.failure)
         if fault := next(failed, None) or misbehaviour(map(dict, results), label):
             faults[label] = fault
         scores[label] = None if fault else high_fidelity(results, high, objectives)

@@ -9,20 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
 
-from bife_core.base.stats import (
-    CAP,
-    CONFIDENCE,
-    UpperBound,
-    confidence_of,
-    fewest_instances,
-    holm,
-    ratio_interval,
-    repeat_error,
-    share_bound,
-    signed_rank_test,
-    t_factor,
-    win_tie_loss,
-)
+from bife_core.base import stats
 from bife_core.base.values import Value
 from bife_core.base.wording import counted, fits, interval_text
 from bife_core.measure.evaluation.metrics import METRICS
@@ -58,8 +45,8 @@ def fewest_for_champion(use: int, ratio: float = LARGE_GAIN) -> int:
 
     See `Ratio.doubt`: by fewer than eight, too large a share of others may be slower, whatever the ratio.
     """
-    enough = next(number for number in count(1) if share_bound(0, number) <= MOST_SLOW)
-    return max(enough, fewest_instances(confidence_of(use, CONFIDENCE), ratio))
+    enough = next(number for number in count(1) if stats.share_bound(0, number) <= MOST_SLOW)
+    return max(enough, stats.fewest_instances(stats.confidence_of(use, stats.CONFIDENCE), ratio))
 
 
 class Ratio(Value):
@@ -79,7 +66,7 @@ class Ratio(Value):
     ratio: float = 1.0
     ci_low: float | None = None
     ci_high: float | None = None
-    confidence: float = CONFIDENCE
+    confidence: float = stats.CONFIDENCE
     solves: int = 0
     missing: int = 0
     baseline_missing: int = 0
@@ -130,7 +117,7 @@ class Ratio(Value):
             upper = "unknown" if self.bound is None else f"{self.bound:.3f}"
             more = f", which {self.likely} more {self.unit}s of the measured ratio, {self.ratio:.3f}, would exclude"
             return (
-                f"its ratio may be up to {upper} if {self.unit}s not seen are up to {CAP:g} times slower"
+                f"its ratio may be up to {upper} if {self.unit}s not seen are up to {stats.CAP:g} times slower"
                 f"{more if self.likely and self.ratio <= WORTHWHILE else ''}"
             )
         if self.slower_share > MOST_SLOW:
@@ -142,7 +129,9 @@ class Ratio(Value):
 
     @property
     def worst_case(self) -> str:
-        """The worst instance in a sentence."""
+        """The worst instance in a sentence; empty if none is known."""
+        if not self.worst_instance:
+            return ""
         most = f"at most {100 * self.slower_share:.0f} % of such {self.unit}s do (95 %)"
         return (
             f"The worst {self.unit}, {self.worst_instance}, takes {self.worst:.2f} times as much; {self.slower} of "
@@ -215,7 +204,7 @@ def compare_methods(
     methods: Sequence[str],
     baseline: str,
     metric: Cost = "time",
-    confidence: float = CONFIDENCE,
+    confidence: float = stats.CONFIDENCE,
     setting: str = "these instances",
     primary: bool = False,
 ) -> tuple[Comparison, ...]:
@@ -232,7 +221,7 @@ def compare_methods(
 def adjusted(comparisons: Sequence[Comparison]) -> tuple[Comparison, ...]:
     """Return comparisons with the p-values of those that are not primary adjusted over all of these (Holm)."""
     p_values = [pair.p_value for pair in comparisons if not pair.primary]
-    values = iter(holm(p_values))
+    values = iter(stats.holm(p_values))
     return tuple(
         pair
         if pair.primary
@@ -277,8 +266,8 @@ def compare_pair(
         return Comparison.model_validate(facts)
     ended = frame.groupby("method")[["missing", "solved"]].sum().to_dict("index")
     logs = _log_ratios(frame, method, baseline, metric)
-    interval = ratio_interval(logs.sort_index(), confidence)
-    p_value = signed_rank_test(logs)
+    interval = stats.ratio_interval(logs.sort_index(), confidence)
+    p_value = stats.signed_rank_test(logs)
     nodes, time = (math.exp(_log_ratios(frame, method, baseline, of).mean()) for of in ("nodes", "time"))
     return Comparison(
         **facts,
@@ -295,7 +284,7 @@ def compare_pair(
         p_value=p_value,
         p_adjusted=p_value,
         note=interval.note,
-        **dict(zip(("wins", "ties", "losses"), win_tie_loss(logs), strict=True)),
+        **dict(zip(("wins", "ties", "losses"), stats.win_tie_loss(logs), strict=True)),
         **_tail(frame, logs, confidence, interval.low),
         **_scatter(solves[method] - solves[baseline]),
     )
@@ -305,11 +294,11 @@ def _scatter(logs: pd.Series[float]) -> dict[str, Any]:
     """Return the fields of a `Comparison` on repeats, from log ratios by group, digest and seed."""
     of_group = logs.groupby(level="group", sort=False)
     weights = 1 / of_group.transform("count") / of_group.ngroups
-    spread, error, freedom = repeat_error(logs, logs.index.get_level_values("digest"), weights)
+    spread, error, freedom = stats.repeat_error(logs, logs.index.get_level_values("digest"), weights)
     if not freedom:
         return {}
     alone = (logs.groupby(level=["seed", "group"]).mean()).groupby(level="seed").mean()
-    size, most = abs(float((logs * weights).sum())), t_factor(freedom) * error
+    size, most = abs(float((logs * weights).sum())), stats.t_factor(freedom) * error
     return {
         "repeats": int(logs.groupby(level="digest").count().max()),
         "spread": math.exp(spread),
@@ -321,7 +310,7 @@ def _scatter(logs: pd.Series[float]) -> dict[str, Any]:
 
 def _tail(frame: pd.DataFrame, logs: pd.Series[float], level: float, low: float | None) -> dict[str, Any]:
     """Return the fields of a `Ratio` on instances not seen; ratios are by group, in the order of the solves."""
-    bound = UpperBound.of(logs, level)
+    bound = stats.UpperBound.of(logs, level)
     ratios = {"further": math.log(low) if low else float(logs.mean()), "likely": float(logs.mean())}
     needed = {name: bound.further(log) for name, log in ratios.items()}
     slower, worst = int((logs > math.log(SLOW)).sum()), str(logs.idxmax())
@@ -329,7 +318,7 @@ def _tail(frame: pd.DataFrame, logs: pd.Series[float], level: float, low: float 
         "bound": math.exp(bound.value),
         **{name: int(count) if math.isfinite(count) else None for name, count in needed.items()},
         "slower": slower,
-        "slower_share": share_bound(slower, len(logs)),
+        "slower_share": stats.share_bound(slower, len(logs)),
         "worst": math.exp(logs.max()),
         "worst_instance": dict(zip(frame["digest"], frame["instance"], strict=True)).get(worst, worst),
     }

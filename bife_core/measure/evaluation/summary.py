@@ -95,15 +95,9 @@ class EvaluationSummary(Value):
     @property
     def conclusion(self) -> str:
         """Each method against the baseline in a sentence, SCIP's settings, and which nodes SCIP branched on."""
-        worst = [self.lead.worst_case] if self.lead.worst_instance else []
-        asides = [
-            *worst,
-            *filter(None, [self.lead.scatter]),
-            *self.stopped_early,
-            self.solver.sentence,
-            *self.branched_by_scip,
-        ]
-        return " ".join([*map(statement, self.comparisons), *asides])
+        asides = [self.lead.worst_case, self.lead.scatter, *self.stopped_early, self.solver.sentence]
+        sentences = [*map(statement, self.comparisons), *asides, *self.branched_by_scip]
+        return " ".join(filter(None, sentences))
 
     @property
     def stopped_early(self) -> list[str]:
