@@ -102,10 +102,8 @@ def _worker() -> Finding:
     rule = "def candidate_variable_score(variable_features):\n    return variable_features[24]\n"
     began_s = time.perf_counter()
     with WorkerPool(1, pin=False) as pool:
-        call = pool.submit(
-            "bife_core.language.rules.compiling:score_one", {"source": rule, "value": 2.0}, limit_s=60
-        )
-        scored = call.result()
+        scoring = "bife_core.language.rules.compiling:score_one"
+        scored = pool.submit(scoring, {"source": rule, "value": 2.0}, limit_s=60).result()
         measures = pool.submit("bife_core.workers.selftest:describe", {}, limit_s=60).result()["in_force"]
     took_s = time.perf_counter() - began_s
     if scored["score"] != 2.0:

@@ -57,9 +57,7 @@ def main() -> None:
 
 def _champion(words: Sequence[str]) -> str | None:
     """Return the champion for the instance that a command line solves first; None if there is none, or RPB branches."""
-    elsewhere = any(
-        value for name, value in os.environ.items() if name == "BIFE_STORE" or name.endswith("_URI")
-    )
+    elsewhere = any(of for name, of in os.environ.items() if name == "BIFE_STORE" or name.endswith("_URI"))
     if (instance := _instance(words)) is None or not (elsewhere or any(home().glob("*.db"))):
         return None
     from pyscipopt import Model

@@ -152,11 +152,9 @@ def show_discovery(result: PipelineResult) -> None:
     if result.final is not None:
         show_rule(result.final, result.config, result.search)
     else:
-        lead, noun = (
-            branching_of(result.evaluation.method),
-            COMPONENTS.find(result.config.search.component).noun,
-        )
-        say(f"Under the tuned settings {full_name(lead.name)} branches; no {noun} found is chosen before it.")
+        lead = full_name(branching_of(result.evaluation.method).name)
+        noun = COMPONENTS.find(result.config.search.component).noun
+        say(f"Under the tuned settings {lead} branches; no {noun} found is chosen before it.")
     if result.choice is not None:
         say(result.choice.sentence)
     show_comparison(result.evaluation)
@@ -195,10 +193,8 @@ def finish(
     """Show how each instance of a folder ended; raise `CommandEnd` if methods proved different things of one."""
     if config.instances.folder is not None:
         show_optima(evaluated, search_result)
-    differing = [
-        *(evaluated.summary.mismatches if evaluated else ()),
-        *(search_result.mismatches if search_result else ()),
-    ]
+    differing = evaluated.summary.mismatches if evaluated else ()
+    differing += search_result.mismatches if search_result else ()
     for sentence in differing:
         complain(f"Proven optima differ: {sentence}")
     if differing:

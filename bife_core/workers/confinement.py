@@ -176,7 +176,7 @@ def _restrict_files(confinement: Confinement) -> str:
 
 
 def _installation() -> list[Path]:
-    """Return the paths of this Python, its packages, BiFE and its compiled code."""
+    """Return the paths of this Python, its packages, BiFE, its compiled code and packages that extend it."""
     package = Path(__file__).resolve().parents[1]
     # What else lies beside the package in a checkout is none of a rule's business.
     imported = [path for path in sys.path if path and Path(path).resolve() != package.parent]
@@ -184,14 +184,9 @@ def _installation() -> list[Path]:
     paths = [sys.prefix, sys.base_prefix, sys.exec_prefix, *imported, *bife, *sysconfig.get_paths().values()]
     for variable in ("LD_LIBRARY_PATH", "SCIPOPTDIR", "BIFE_SANDBOX_READABLE"):
         paths += os.environ.get(variable, "").split(os.pathsep)
-    return [*(Path(path).resolve() for path in paths if path), *_plugins(), compiled_code()]
-
-
-def _plugins() -> list[Path]:
-    """Return the folders of packages that extend BiFE: editable ones are on no path of Python's."""
-    specs = map(find_spec, plugin_packages())
-    folders = [spec.submodule_search_locations or [spec.origin or ""] for spec in specs if spec is not None]
-    return [Path(folder).resolve() for package in folders for folder in package if folder]
+    for spec in filter(None, map(find_spec, plugin_packages())):  # an editable package is on no path
+        paths += spec.submodule_search_locations or [spec.origin or ""]
+    return [*(Path(path).resolve() for path in paths if path), compiled_code()]
 
 
 def _filter_system_calls(confinement: Confinement) -> str:
