@@ -112,10 +112,8 @@ def _rule(ref: Method, solver: str | None) -> dict[str, Any]:
         "N_FEATURES": len(FEATURES),
         "RULE": rule_in_c(rule),
         "FORMULAS": "\n\n".join(formulas),
-        "DECLARATIONS": "\n".join(map(_declaration, calls)),
-        "RECORDED": [
-            (name, len(members_of(group))) for name, group in named.items() if group.cost == "solve"
-        ],
+        "DECLARATIONS": "\n".join(f"{each.returns} {each.function}({_in_c(each, 0)});" for each in calls),
+        "RECORDED": [(of, len(members_of(group))) for of, group in named.items() if group.cost == "solve"],
         "ROOM": max(len(members_of(group)) for group in GROUPS),
         "DESCRIPTION": _c_string(f"BiFE rule {name}"),
         "SHARE": number(guard.max_share),
@@ -137,7 +135,8 @@ def _rule(ref: Method, solver: str | None) -> dict[str, Any]:
         )
 
     def compute(name: str, out: str) -> str:
-        inputs = map(_input_in_c, named[name].calls)
+        calls = named[name].calls
+        inputs = ("fraction" if of is None else f"(double){of.function}({_in_c(of, 1)})" for of in calls)
         return f"   {getattr(named[name].formula, '__name__', '')}({', '.join([*inputs, out])});"
 
     for cost in ("solve", "candidate"):
@@ -160,14 +159,8 @@ def compile_program(source: Path) -> str:
     return command
 
 
-def _declaration(call: Call) -> str:
-    return f"{call.returns} {call.function}({', '.join(_IN_C[name][0] for name in call.arguments)});"
-
-
-def _input_in_c(call: Call | None) -> str:
-    if call is None:
-        return "fraction"
-    return f"(double){call.function}({', '.join(_IN_C[name][1] for name in call.arguments)})"
+def _in_c(call: Call, part: int) -> str:
+    return ", ".join(_IN_C[name][part] for name in call.arguments)
 
 
 def _conditions(features: frozenset[int]) -> set[str]:

@@ -59,11 +59,10 @@ def has_knapsacks(model: pyscipopt.Model) -> bool:
         weights = np.array(model.getConsVals(row), dtype=np.float64)
         sides = ((1.0, float(model.getRhs(row))), (-1.0, -float(model.getLhs(row))))
         fits = len(weights) and any(knapsack(sign * weights, side) is not None for sign, side in sides)
-        if fits and all(map(_is_binary, model.getConsVars(row))):
+        if fits and all(
+            each.vtype() in ("BINARY", "INTEGER")
+            and (each.getLbOriginal(), each.getUbOriginal()) == (0.0, 1.0)
+            for each in model.getConsVars(row)
+        ):
             return True
     return False
-
-
-def _is_binary(variable: pyscipopt.scip.Variable) -> bool:
-    integral = variable.vtype() in ("BINARY", "INTEGER")
-    return integral and variable.getLbOriginal() == 0.0 and variable.getUbOriginal() == 1.0

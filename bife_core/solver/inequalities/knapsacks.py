@@ -41,9 +41,8 @@ def knapsacks(problem: Problem, x: Array) -> list[Inequality]:
     for row, columns, sizes, capacity, complemented in _knapsacks_of(problem):
         if (spent := spent + len(sizes) * capacity) > _ALL:
             break
-        if (
-            lifted := facet(sizes, capacity, np.where(complemented, 1.0 - x[columns], x[columns]))
-        ) is not None:
+        values = np.where(complemented, 1.0 - x[columns], x[columns])
+        if (lifted := facet(sizes, capacity, values)) is not None:
             terms, side = lifted
             side -= float(terms[complemented].sum())
             written += violated(x, columns, np.where(complemented, -terms, terms), side, (row,))

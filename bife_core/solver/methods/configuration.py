@@ -22,9 +22,8 @@ from bife_core.solver.inequalities import Kind
 from bife_core.solver.methods.base import BUILTIN_METHODS, RPB, AnyMethod, Method, ScipMethod
 from bife_core.solver.scip.branching import BranchingStats, Guard
 from bife_core.solver.scip.emphases import of_emphases, shortest
-from bife_core.solver.scip.later_rows import LaterRows
 from bife_core.solver.scip.libscip import function, scip_address, scip_errors
-from bife_core.solver.scip.row_classes import RowClasses, Rows
+from bife_core.solver.scip.row_classes import LaterRows, RowClasses, Rows
 from bife_core.solver.scip.settings import Parameter, as_given, is_priority, settings_in, usual_parameters
 from bife_core.solver.starts.method import AnyStart, StartMethod
 
@@ -116,9 +115,7 @@ class Configuration(Method):
     @property
     def _further(self) -> tuple[object, ...]:
         inequalities = self.inequalities and f"inequalities {self.inequalities}"
-        return tuple(
-            part for part in (self.on_demand, self.start and self.start.identity, inequalities) if part
-        )
+        return tuple(filter(None, (self.on_demand, self.start and self.start.identity, inequalities)))
 
     @property
     def changes(self) -> str:
@@ -235,9 +232,8 @@ class Configuration(Method):
             if others:
                 raise RuleError(f"{name} gives {first} and {others[0]} the same priority; raise that of one.")
             if first not in BUILTIN_METHODS:
-                raise RuleError(
-                    f"{name} has SCIP branch by {first}; a method branches by one of {', '.join(BUILTIN_METHODS)}."
-                )
+                rules = ", ".join(BUILTIN_METHODS)
+                raise RuleError(f"{name} has SCIP branch by {first}; a method branches by one of {rules}.")
             rest = {parameter: value for parameter, value in params.items() if not is_priority(parameter)}
             return cls(name=name, params=rest, branching=ScipMethod(name=first))
         except ConfigError as error:

@@ -94,12 +94,6 @@ def lp_iterations(model: pyscipopt.Model) -> tuple[int, int]:
     return model.getNLPIterations() + strong, strong
 
 
-def saved_nodes(model: pyscipopt.Model) -> int:
-    """Return twice the cutoffs and tightened domains by which branching saved nodes (Gamrath and Schubert)."""
-    counters = ("SCIPbranchruleGetNCutoffs", "SCIPbranchruleGetNDomredsFound")
-    return int(2 * sum(total(model, name, ctypes.c_longlong) for name in counters))
-
-
 def total(model: pyscipopt.Model, name: str, kind: type[object], besides: str = "") -> float:
     """Return the sum of a counter, such as ``SCIPheurGetTime``, over all plugins but `besides`."""
     kind_of_plugin, counter = name.removeprefix("SCIP").partition("Get")[0], function(name, kind)

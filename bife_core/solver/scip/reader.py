@@ -25,12 +25,8 @@ ModelFormat = Literal["mps", "lp", "cip", "opb", "wbo", "nl", "cnf", "fzn", "osi
 _GZIP_MAGIC: Final = b"\x1f\x8b"
 _CHECKS: Final = {
     **{"mps": "text_mps:check_mps", **dict.fromkeys(("lp", "rlp", "pip"), "text_lp:check_lp")},
-    **{
-        "fzn": "text_fzn:check_fzn",
-        "cip": "texts:check_cip",
-        **dict.fromkeys(("opb", "wbo"), "texts:check_opb"),
-    },
-    **{name: f"texts:check_{name}" for name in ("cnf", "osil", "nl")},
+    **{"fzn": "text_fzn:check_fzn", **dict.fromkeys(("opb", "wbo"), "texts:check_opb")},
+    **{name: f"texts:check_{name}" for name in ("cip", "cnf", "osil", "nl")},
 }
 """Module and function that check each format, loaded where they are needed."""
 CONVERTED: Final = {  # what this SCIP does not read, by the end of a file's name
@@ -79,12 +75,8 @@ def read_model(path: Path, notes: list[str] | None = None) -> Model:
     `notes` gets sentences on what other solvers read otherwise. An `InstanceError` says that the file is missing,
     damaged, or would be misread. The text is checked first: SCIP can crash on an MPS file that is cut among its rows.
     """
-    try:
+    with _refusals(path):
         status = path.stat()
-    except FileNotFoundError as error:
-        raise InstanceError(f"There is no file {path}.") from error
-    except OSError as error:
-        raise InstanceError(f"{path} cannot be opened: {error.strerror or error}.") from error
     format_ = model_format(path)
     if format_ is None or not path.is_file():
         raise InstanceError(no_instance(path))
@@ -104,9 +96,8 @@ def read_model(path: Path, notes: list[str] | None = None) -> Model:
             model.setLogfile(None)
             model.resetParam("display/verblevel")
             with _refusals(path):
-                _check_model(
-                    format_, model, "\n".join([*map("WARNING: {}".format, errors), log.read()]), text
-                )
+                warnings = "\n".join([*map("WARNING: {}".format, errors), log.read()])
+                _check_model(format_, model, warnings, text)
             _CHECKED[file] = cases
     if notes is not None:
         notes += sorted(map(note, _CHECKED[file]))
@@ -120,6 +111,10 @@ def _refusals(path: Path) -> Iterator[None]:
     except MisreadError as error:
         where = f", line {error.line}:" if error.line else ":" if str(error).startswith("SCIP") else ""
         raise InstanceError(f"{path.name}{where} {error}.") from error
+    except FileNotFoundError as error:
+        raise InstanceError(f"There is no file {path}.") from error
+    except OSError as error:
+        raise InstanceError(f"{path} cannot be opened: {error.strerror or error}.") from error
 
 
 def _check_text(path: Path, format_: ModelFormat) -> tuple[bytes, set[str]]:
@@ -132,13 +127,11 @@ def _check_text(path: Path, format_: ModelFormat) -> tuple[bytes, set[str]]:
             text = gzip.decompress(text)
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise MisreadError("any.packed") from error
-    except OSError as error:
-        raise InstanceError(f"{path} cannot be opened: {error.strerror or error}.") from error
     if not text.strip():
         raise MisreadError("any.empty")
     texts.check_whole(text)
     check = resolve_name(f"bife_core.solver.scip.{_CHECKS[format_]}")
-    return text, check(text)
+    return text, check(text) or set()
 
 
 def _check_model(format_: ModelFormat, model: Model, log: str, text: bytes) -> None:

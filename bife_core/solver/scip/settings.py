@@ -101,9 +101,8 @@ class SolverConfig(Value):
             return {"name": str(config)}
         path = Path(config)
         if path.suffix.lower() != ".set" or not can_be_path(path) or not path.is_file():
-            raise ConfigError(
-                f"A solver is 'default', 'paper' or a SCIP settings file (.set); found {str(path)!r}."
-            )
+            expected = "'default', 'paper' or a SCIP settings file (.set)"
+            raise ConfigError(f"A solver is {expected}; found {str(path)!r}.")
         text = path.read_text(encoding="utf-8-sig", errors="replace")
         return {"name": path.name, "params": settings_in(text, str(path))}
 

@@ -27,7 +27,7 @@ _STATEMENT: Final = re.compile(
 """What SCIP reads as FlatZinc means it: arguments, lists; size, name, list of a declaration; solve, its goals."""
 
 
-def check_fzn(text: bytes) -> set[str]:
+def check_fzn(text: bytes) -> None:
     """Refuse other statements, unknown names, lists of different lengths, and what is not one 'solve' at the end."""
     head = re.search(rb"\A% SCIP STATISTICS(?:\n%.*)*\n% Constraints +: (\d+)", text)
     rows = int(head[1]) if head else 0
@@ -55,4 +55,3 @@ def check_fzn(text: bytes) -> set[str]:
         lengths |= {name: int(size or 1)} if name else {}
     if not solved or not text.endswith(b"\n"):
         refuse(text, len(text), "fzn.cut")
-    return set()

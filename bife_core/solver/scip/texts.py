@@ -61,7 +61,7 @@ def check_whole(text: bytes) -> None:
         refuse(text, row.start(), "any.left_out", row[1].decode(), shown(row[2]))
 
 
-def check_cip(text: bytes) -> set[str]:
+def check_cip(text: bytes) -> None:
     """Refuse a CIP file without end, or with a number that SCIP reads in part."""
     end = re.search(rb"(?m)^END\s*$", text)
     if end is None:
@@ -71,10 +71,9 @@ def check_cip(text: bytes) -> set[str]:
     if cut := re.search(_CIP_ROW, text):
         line = text[text.rfind(b"\n", 0, cut.end()) + 1 :].split(b"\n", 1)[0]
         refuse(text, cut.end(), "cip.number", shown(line[-60:]))
-    return set()
 
 
-def check_opb(text: bytes) -> set[str]:
+def check_opb(text: bytes) -> None:
     """Refuse an unknown statement, a second objective or top cost, costs that SCIP rounds, and a missing semicolon."""
     plain, objectives = re.sub(rb"(?m)^[ \t]*\*.*$", b"", text), 0
     check_words(plain)
@@ -89,18 +88,16 @@ def check_opb(text: bytes) -> set[str]:
         refuse(plain, product.start(), "opb.product", shown(product[0]))
     if b"[" in plain and (name := re.search(rb"\bindicatorvar\d+", plain)):
         refuse(plain, name.start(), "opb.indicator", shown(name[0]))
-    return set()
 
 
-def check_cnf(text: bytes) -> set[str]:
+def check_cnf(text: bytes) -> None:
     """Refuse a literal that SCIP reads in part; it counts the clauses itself."""
     clauses = re.split(rb"(?m)^%", text)[0]
     if wrong := re.search(rb"(?m)^(?![cp]).*?(?<!\S)(?!-?\d{1,9}(?!\S))(\S+)", clauses):
         refuse(text, wrong.start(), "cnf.literal", shown(wrong[1]))
-    return set()
 
 
-def check_nl(text: bytes) -> set[str]:
+def check_nl(text: bytes) -> None:
     """Refuse an .nl file with logical constraints, or that lacks coefficients which its head counts."""
     head = [[*map(int, re.findall(rb"\d+", line.split(b"#")[0]))] for line in text.split(b"\n")[:10]]
     if len(head) < 10 or len(head[1]) < 5 or len(head[7]) != 2 or not text.endswith(b"\n"):
@@ -110,7 +107,6 @@ def check_nl(text: bytes) -> set[str]:
     for kind, expected in zip("JG", head[7], strict=True):
         if (count := sum(map(int, re.findall(rf"(?m)^{kind}\d+[ \t]+(\d+)".encode(), text)))) != expected:
             raise MisreadError("nl.coefficients", count, kind, expected)
-    return set()
 
 
 _OSIL: Final = (
@@ -120,7 +116,7 @@ _OSIL: Final = (
 """Sections, and attributes of variables, objectives and constraints, that SCIP reads or that change no model."""
 
 
-def check_osil(text: bytes) -> set[str]:
+def check_osil(text: bytes) -> None:
     """Refuse what is no whole XML, what SCIP does not know, sides that are no numbers, and repeated coefficients."""
     from xml.etree import ElementTree  # only such files need it
 
@@ -138,4 +134,3 @@ def check_osil(text: bytes) -> set[str]:
                 raise MisreadError("osil.bound", side)
         if part.tag == "obj" and len({each.get("idx") for each in part}) < len(part):
             raise MisreadError("osil.second_number")
-    return set()

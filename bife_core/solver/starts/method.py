@@ -163,11 +163,10 @@ def _entered(model: pyscipopt.Model, problem: Problem, proposed: Any) -> tuple[s
         if values.shape != (n,) or (np.abs(values) >= 1e20).any() or np.isnan(values).all():
             what = f"one of the shape {values.shape}" if values.shape != (n,) else "infinite values or none"
             raise SolverError(f"a start has {n} finite values, of which some may be NaN; it had {what}")
-        values = np.where(
-            problem.integer & (np.abs(values - np.round(values)) <= 1e-5), np.round(values), values
-        )
+        rounded = np.round(values)
+        values = np.where(problem.integer & (np.abs(values - rounded) <= 1e-5), rounded, values)
         unfit = (values < problem.lower - 1e-6) | (values > problem.upper + 1e-6)
-        unfit |= problem.integer & (np.abs(values - np.round(values)) > 0.0)
+        unfit |= problem.integer & (np.abs(values - rounded) > 0.0)
         partial = bool(np.isnan(values).any())
         solution = model.createPartialSol() if partial else model.createOrigSol()
         for variable, value in zip(variables, values.tolist(), strict=True):
