@@ -122,7 +122,8 @@ def export(
     check_outputs([*written, *[program] * compiled], [rule])
     for path, text in written.items():
         write_whole(path, text)
-        say(f"Wrote {path}. How to use it: docs/how-to/other-languages.md.")
+        say(f"Wrote {path}.")
+    say("How to use it: docs/how-to/other-languages.md.")
     if (start := configuration.start) is not None:
         say(f"note: The start {start.name} is left out: it needs Python (bife solve MODEL --rule {rule}).")
     if configuration.inequalities is not None:

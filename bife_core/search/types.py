@@ -114,7 +114,7 @@ class SampleRequest(_Written):
     `train` finds the rule; a ``niche`` in it is that of the sample. `number` counts the rules asked for before it.
     """
 
-    activity: ClassVar[str] = "sampling {count} rules"
+    activity: ClassVar[str] = "sampling {rules}"
     parts: ClassVar[dict[str, str]] = {"draft": "generation", "low": "f_lf"}
     counts_as: ClassVar[str] = "samples"
     fidelity: ClassVar[str] = "f_lf"
@@ -182,7 +182,7 @@ class SolveRequest(_Asked):
     empty where there is none. A rule that cannot beat the worst may be eliminated.
     """
 
-    activity: ClassVar[str] = "solving {instances} instances with {count} rules"
+    activity: ClassVar[str] = "solving {instances} instances with {rules}"
     parts: ClassVar[dict[str, str]] = {"high": "f_hf"}
     fidelity: ClassVar[str] = "f_hf"
 

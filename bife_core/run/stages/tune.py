@@ -79,9 +79,9 @@ def tune(
     """
     runtime.observer.stage("tuning", f"SCIP's settings, {seconds:.0f} CPU seconds of solves")
     if not beside:
-        solve = f"one solve, which may take {config.high.time_limit_s:.0f} CPU seconds"
         runtime.observer.note(
-            f"SCIP default settings come first: {solve}, and more in half of the {seconds:.0f}."
+            f"SCIP default settings are solved with first: for half of the {seconds:.0f} CPU seconds at most, but one "
+            f"solve at least, which may take {config.high.time_limit_s:.0f}."
         )
     design, settings = runtime.instances(config.instances, "design", config.tune.instances), config.tune
     space = Space(

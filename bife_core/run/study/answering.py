@@ -10,6 +10,7 @@ from threading import Lock
 from typing import Final
 
 from bife_core.base.errors import BifeError
+from bife_core.base.wording import counted
 from bife_core.measure.context import measure_reference
 from bife_core.measure.high import HighScore
 from bife_core.measure.solves import OutOfTimeError
@@ -76,7 +77,11 @@ class Answering:
         """Return the answers in order, or raise `GeneratorError` if a person must change something first."""
         began_s, account = self._journal.elapsed_s, self._evaluator.account
         for activity, count in Counter(request.activity for request in requests).items():
-            self._observer.activity(activity.format(count=count, instances=len(self._evaluator.design)))
+            self._observer.activity(
+                activity.format(
+                    count=count, rules=counted(count, "rule"), instances=len(self._evaluator.design)
+                )
+            )
         self._past, answered = self._past_of(search, requests), account.answered
         pending = [
             self._threads.apply_async(self._tried, [request]) if self._may_be_asked(request) else None

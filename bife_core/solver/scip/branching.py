@@ -99,6 +99,10 @@ class BranchingStats:
     featureless = _Counter(layout.FEATURELESS)
     within_budget = _Counter(layout.WITHIN_BUDGET)
 
+    def __repr__(self) -> str:
+        counts = ("calls", "candidates", "undecided", "rule_errors", "overtime", "within_budget")
+        return f"BranchingStats({', '.join(f'{name}={getattr(self, name)}' for name in counts)})"
+
     def __init__(self) -> None:
         self._state = layout.new_state()
 
