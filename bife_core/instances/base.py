@@ -7,9 +7,10 @@ import hashlib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, Literal, Protocol, get_args, runtime_checkable
+from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, get_args, runtime_checkable
 
-from bife_core.instances.milp import Milp
+if TYPE_CHECKING:
+    from bife_core.instances.milp import Milp
 
 Split = Literal["collection", "design", "validation", "test"]
 """Decisions are recorded on `collection`, F_HF is measured on `design`, a final choice is made on

@@ -64,10 +64,8 @@ def written_out(instance: Path) -> tuple[str, ...]:
     sentences = []
     for called, members in sorted(of_variables.items(), key=lambda item: -len(item[1]))[:_CLASSES]:
         few = ", ".join(dict.fromkeys(variable.name for variable in (*members[:2], members[-1])))
-        low, high = (
-            _span(ends)
-            for ends in zip(*((v.getLbOriginal(), v.getUbOriginal()) for v in members), strict=True)
-        )
+        limits = ((v.getLbOriginal(), v.getUbOriginal()) for v in members)
+        low, high = map(_span, zip(*limits, strict=True))
         bounds, costs = f"from {low} to {high}", _span(variable.getObj() for variable in members)
         sentences.append(
             f"{len(members)} variables ({called}), such as {few}: {bounds}, objective coefficients {costs}."
@@ -146,10 +144,8 @@ def _by_name(shapes: Sequence[dict[str, float]]) -> dict[str, list[float]]:
 def _span(values: Iterable[float]) -> str:
     """Return the least and the greatest number, or the one that all are."""
     ordered = sorted(values)
-    low, high = (
-        f"{end:.0f}" if end == round(end) and abs(end) < 1e15 else f"{end:.3g}"
-        for end in (ordered[0], ordered[-1])
-    )
+    ends = (ordered[0], ordered[-1])
+    low, high = (f"{x:.0f}" if x == round(x) and abs(x) < 1e15 else f"{x:.3g}" for x in ends)
     return low if low == high else f"{low} to {high}"
 
 

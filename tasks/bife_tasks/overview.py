@@ -61,9 +61,8 @@ def sections(ask: Callable[[], Server] | None = None) -> list[Section]:
         rules = registry().versions()
     except BifeError as error:
         trouble = str(error)
-    champions, challengers = (
-        [rule for rule in rules if alias in rule.aliases] for alias in (CHAMPION, CHALLENGER)
-    )
+    champions = [rule for rule in rules if CHAMPION in rule.aliases]
+    challengers = [rule for rule in rules if CHALLENGER in rule.aliases]
     waiting = [_registered(rule) for rule in challengers if rule not in champions]
     return [
         _families(champions, trouble, now),

@@ -54,9 +54,8 @@ def read_mlflow(reference: str) -> tuple[str, dict[str, str]]:
 def _mirrored(model: Any) -> tuple[str, dict[str, str]] | None:
     """Return text and tags of a version that can be had without MLflow, or None."""
     with _settings():
-        address = (
-            os.environ.get("MLFLOW_REGISTRY_URI") or os.environ.get("MLFLOW_TRACKING_URI") or mlflow_uri()
-        )
+        addresses = map(os.environ.get, ("MLFLOW_REGISTRY_URI", "MLFLOW_TRACKING_URI"))
+        address = next(filter(None, addresses), None) or mlflow_uri()
         database = sqlite_file(address) if mlflow_tracks() else None
         mirror = None if database is None else mirrored(database)
     if mirror is None:

@@ -107,9 +107,8 @@ def no_champion_by(tested: InstanceSet, config: PipelineConfig, runtime: Runtime
             "No rule can become champion: all test instances of the folder served a search, or judged rules beside "
             "instances that are gone or in other groups; add others.",
         )
-    few, most = (
-        len({instance.group for instance in part}) for part in (tested.instances, folder.parts["test"])
-    )
+    parts = (tested.instances, folder.parts["test"])
+    few, most = (len({instance.group for instance in part}) for part in parts)
     fewest = fewest_for_champion(tested.use)
     further = max(fewest_usable(fewest) - len(folder.ordered), 1)
     remedies = [f"add {counted(further, 'instance')} or more to the folder"] if most < fewest else []

@@ -138,9 +138,9 @@ def _detached(home: Home) -> None:
     options = [word for word in sys.argv[1:] if word not in ("--detach", "-d")]
     with log.open("wb") as output:
         words = [sys.executable, "-c", "from bife_core.cli.program import main; main()", *options]
-        place: dict[str, Any] = {"env": os.environ | {"BIFE_HOME": str(home.root)}, "cwd": log.parent}
         streams: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": output, "stderr": subprocess.STDOUT}
-        process = subprocess.Popen(words, start_new_session=True, **place, **streams)
+        variables = os.environ | {"BIFE_HOME": str(home.root)}
+        process = subprocess.Popen(words, env=variables, cwd=log.parent, start_new_session=True, **streams)
     ready, shown = False, 0
     with standard_output().status("Starting ..."):
         while not ready:

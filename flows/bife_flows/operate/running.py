@@ -35,7 +35,7 @@ _OPEN: Final = {"state": {"type": {"any_": [StateType.RUNNING, StateType.PENDING
 
 
 @contextmanager
-def ready(observer: Observer | None = None, flows: str = "") -> Iterator[None]:
+def ready(observer: Observer | None = None, flows: str = __name__) -> Iterator[None]:
     """Load a module of flows and make Prefect ready for those that a context runs, which call `observer` as they go."""
     link_to_pages(current(project_home()))
     project_home().require_room()  # the flow does so too, but the API could not be started

@@ -75,9 +75,8 @@ def _prompts(version: str, operator: str) -> list[PromptVersion]:
         {f"{prefix}{other}.md" for other in OPERATORS for prefix in ("", "any_")} if texts_of else set()
     )
     parts = texts_of | {name: text for name, text in files.items() if name not in of_others}
-    name, what = (
-        (PROMPTS + operator, f"operator {operator}") if texts_of else (PROMPTS + _SHARED, "all operators")
-    )
+    what = f"operator {operator}" if texts_of else "all operators"
+    name = PROMPTS + (operator if texts_of else _SHARED)
     with home_store().claim(name):
         stored = client().search_prompt_versions(name) if client().get_prompt(name) else []
         equal = [prompt for prompt in stored if prompt.tags.get(_VERSION) == version]
