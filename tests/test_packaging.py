@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-import bife_core
+from bife_core.base import VERSION
 from bife_flows.operate.servers import free_port
 from tests.support.operating import PrefectPage, smoke
 
@@ -58,7 +58,7 @@ def test_the_workflows_run_what_there_is():
     lowest, beyond = map(int, re.findall(r"3\.(\d+)", PROJECT["requires-python"]))
     assert jobs["test"]["strategy"]["matrix"]["python"] == [f"3.{minor}" for minor in range(lowest, beyond)]
     assert jobs["publish"]["permissions"] == {"id-token": "write"}
-    assert parsed["CITATION.cff"]["version"] == bife_core.__version__
+    assert parsed["CITATION.cff"]["version"] == VERSION
 
 
 _WITHOUT_EXTRAS = """
@@ -70,7 +70,7 @@ class Absent(importlib.abc.MetaPathFinder):
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 
 sys.meta_path.insert(0, Absent())
-import bife_core
+from bife_core.base import VERSION
 from bife_core.base.errors import ConfigError
 from bife_core.search.generators.config import GENERATORS
 

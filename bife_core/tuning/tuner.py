@@ -162,10 +162,8 @@ class Tuning(Value):
         """The outcome."""
         tried = f"{counted(len(self.trials) - 1, 'configuration')} in {self.cpu_s:.0f} CPU seconds"
         where = f"on {counted(self.instances, 'design instance')}"
-        words, chance = (
-            METRICS[self.cost].words,
-            ", which may be chance" if self.by_chance or self.instances == 1 else "",
-        )
+        words = METRICS[self.cost].words
+        chance = ", which may be chance" if self.by_chance or self.instances == 1 else ""
         if self.too_short:
             return f"Solves are too short to tune {where}: {words} of at most {LEAST[self.cost]:g}."
         if not self.best.choices:

@@ -44,9 +44,9 @@ def _flow(name: str, function: Callable[..., R], between_flows: tuple[str, ...] 
     return stage(name, parameters=signature.replace(parameters=parameters))(function)
 
 
-collection = _flow("collection", collect)
+collection = _flow("collection", collect, ("rest",))
 tuning = _flow("tuning", tune, ("searched", "first", "beside"))
-search = _flow("search", search_for_rules, ("decisions", "beside"))
+search = _flow("search", search_for_rules, ("decisions", "beside", "rest"))
 evaluation = _flow("evaluation", evaluate, ("choice", "story", "found_by", "promoting"))
 pipeline = _flow("pipeline", run)
 watch = _flow("watch", watch_champion)

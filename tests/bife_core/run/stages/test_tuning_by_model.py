@@ -69,13 +69,13 @@ def test_what_scip_takes_at_the_least_is_said_before_its_first_solve(runtime, mo
         raise SolverError("nothing is solved")
 
     given = []
-    first = "SCIP default settings are solved with first: for half of the 80 CPU seconds at most, but one solve at least"
+    first = "SCIP default settings are solved with first: for half of the 80 CPU seconds at most"
     monkeypatch.setattr("bife_core.run.stages.tune._tune", solve_nothing)
     for beside in (False, True):
         runtime.observer.notes.clear()
         with pytest.raises(SolverError, match="nothing is solved"):
             tune(preset("smoke"), runtime, 80.0, beside=beside)
-    assert given == [(40.0, [f"{first}, which may take 10."]), (None, [])]
+    assert given == [(40.0, [f"{first}, but one solve at least, which may take 10."]), (None, [])]
 
 
 def test_recorded_answers_are_replayed_without_an_api(asked, runtime):
