@@ -58,7 +58,7 @@ def test_the_workflows_run_what_there_is():
     lowest, beyond = map(int, re.findall(r"3\.(\d+)", PROJECT["requires-python"]))
     assert jobs["test"]["strategy"]["matrix"]["python"] == [f"3.{minor}" for minor in range(lowest, beyond)]
     assert jobs["publish"]["permissions"] == {"id-token": "write"}
-    assert parsed["CITATION.cff"]["version"] == VERSION
+    assert parsed["CITATION.cff"]["version"] == PROJECT["version"] == VERSION
 
 
 _WITHOUT_EXTRAS = """
@@ -70,7 +70,7 @@ class Absent(importlib.abc.MetaPathFinder):
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 
 sys.meta_path.insert(0, Absent())
-from bife_core.base import VERSION
+import bife_core
 from bife_core.base.errors import ConfigError
 from bife_core.search.generators.config import GENERATORS
 

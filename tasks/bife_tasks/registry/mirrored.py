@@ -32,8 +32,8 @@ class MirroredRegistry(Registry):
 
     def versions(self, name: str | None = None, sha: str | None = None) -> list[RegisteredRule]:
         """Return all versions, or those of a name and hash, as far as they are mirrored with evidence."""
-        whole = (name, sha) == (None, None)
-        return [*self._mirror().versions] if whole else self._mlflow.versions(name, sha)
+        unfiltered = (name, sha) == (None, None)
+        return [*self._mirror().versions] if unfiltered else self._mlflow.versions(name, sha)
 
     def find(self, name: str, which: str | int) -> RegisteredRule | None:  # noqa: D102
         return self._mirror().find(name, which) or self._mlflow.find(name, which)
