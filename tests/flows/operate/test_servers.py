@@ -15,8 +15,8 @@ from prefect.settings import PREFECT_SERVER_DATABASE_CONNECTION_URL, temporary_s
 from bife_core.base.errors import ConfigError
 from bife_core.store.claims import runs
 from bife_core.store.home import Home
+from bife_flows.operate import running
 from bife_flows.operate.programs import AUTH_VARIABLE, Access, mlflow_server, ports, prefect_server, worker
-from bife_flows.operate.running import start_embedded_api
 from bife_flows.operate.servers import (
     Server,
     ServerError,
@@ -202,8 +202,11 @@ def test_a_database_that_prefect_does_not_know_is_said_to_be_so(tmp_path, monkey
     (tmp_path / "prefect.db").write_bytes(b"no database" * 100)
     settings = {PREFECT_SERVER_DATABASE_CONNECTION_URL: f"sqlite+aiosqlite:///{tmp_path / 'prefect.db'}"}
     reason = "file is not a database. If a newer Prefect wrote its database, install"
+    monkeypatch.setattr(
+        running, "_launched", running._launched.__wrapped__
+    )  # another test may have launched one
     with temporary_settings(settings), pytest.raises(ServerError, match=re.escape(reason)):
-        start_embedded_api.__wrapped__()
+        running.start_embedded_api.__wrapped__()
 
 
 def test_a_taken_port_is_passed_over_unless_it_was_asked_for():

@@ -41,7 +41,8 @@ def test_the_compiled_program_is_scip_with_the_rule_and_takes_the_nodes_of_a_sol
     assert f"Compiled {tmp_path / 'whole'}, SCIP's command line with what was found: " in done.output
     assert f" {library_file()} -Wl,-rpath,{library_file().parent} " in done.output
     for file in (tmp_path / "whole.c", tmp_path / "whole.set"):
-        assert f"Wrote {file}. " in done.output
+        assert f"Wrote {file}.\n" in done.output
+    assert done.output.count("How to use it: docs/how-to/other-languages.md.") == 1
     path = tmp_path / "model.lp"
     model = pyscipopt.Model()
     model.readProblem(str(knapsacks[0].path))
