@@ -42,8 +42,7 @@ def ready(observer: Observer | None = None, flows: str = __name__) -> Iterator[N
 
     def load() -> None:
         require_room()
-        if flows:
-            import_module(flows)
+        import_module(flows)
 
     reach_prefect(load)
     with observing(observer or Observer()):
