@@ -10,7 +10,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
-from rich.text import Text
 from typer import Option
 
 from bife_core.base.errors import BifeError, ConfigError
@@ -58,6 +57,8 @@ def doctor(
     checks |= further
     with standard_output().status("Checking ..."):
         findings = {name: examine(check) for name, check in checks.items()}
+    from rich.text import Text
+
     rows = [(name, Text(state, style=_STYLES[state]), text) for name, (state, text) in findings.items()]
     show_table(("check", "state", "finding"), rows, numbers=False)
     failed = [name for name, finding in findings.items() if finding.state == "fail"]

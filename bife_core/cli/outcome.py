@@ -66,6 +66,17 @@ class ReportingGroup(TyperGroup):
             complain(sentence)
             raise typer.Exit(code) from error
 
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """List the commands of each panel with the whole of what they do."""
+        width = max(map(len, self.commands))
+        panels: dict[str, list[tuple[str, str]]] = {}
+        for name, command in self.commands.items():
+            panel = getattr(command, "rich_help_panel", None) or "Commands"
+            panels.setdefault(panel, []).append((name.ljust(width), command.get_short_help_str(limit=300)))
+        for panel, rows in panels.items():
+            with formatter.section(panel):
+                formatter.write_dl(rows)
+
 
 def complain(sentence: str) -> None:
     """Print a sentence on standard error, on one line whatever it holds."""

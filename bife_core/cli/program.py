@@ -46,10 +46,10 @@ def program(words: Sequence[str] = ()) -> typer.Typer:
         help="Find settings and branching rules that make SCIP fast on a family of instances, and use them.",
         epilog=EXIT_CODES,
         no_args_is_help=True,
-        rich_markup_mode="rich",
+        rich_markup_mode=None,  # rich takes as long to import as all the rest of a help
         # Tracebacks are shown on request only, and never with local variables: these may hold keys.
         pretty_exceptions_enable=False,
-        context_settings={"help_option_names": ["-h", "--help"]},
+        context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120},
     )
     app.callback()(_options)
     for name in [called] if called in _COMMANDS else _COMMANDS:

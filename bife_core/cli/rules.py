@@ -18,8 +18,9 @@ from bife_core.cli.consoles import (
     show_table,
     standard_output,
 )
+from bife_core.cli.outcome import ReportingGroup
 
-app = typer.Typer(help="List and show branching rules.", no_args_is_help=True)
+app = typer.Typer(cls=ReportingGroup, help="List and show branching rules.", no_args_is_help=True)
 
 _RULE = Argument(metavar="REF", help="A Python file, a reference rule, or models:/NAME@ALIAS.")
 _FORMAT = "Write parameters alone: JSON of real types (dict), OR-Tools' string, MathOpt's typed fields."

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 from uuid import UUID
 
-from rich.text import Text
 from typer import Argument, Option
 
 from bife_core.base.wording import counted
@@ -25,6 +24,8 @@ from bife_core.store.home import Home, project_home
 from bife_tasks import mlflow_tracks
 
 if TYPE_CHECKING:
+    from rich.text import Text
+
     from bife_flows.operate.servers import Up
     from bife_tasks.overview import Cell, Section
 
@@ -192,6 +193,8 @@ def status() -> None:
         raise CommandEnd(f"BiFE is not up in {home.root}; `bife up` starts it.")
     if not state.health:
         raise CommandEnd(f"BiFE is starting in {home.root}.")
+    from rich.text import Text
+
     say()
     marks = {True: Text("answers", style="green"), False: Text("does not answer", style="bold red")}
     parts = [(name, marks[good], state.addresses.get(name, "")) for name, good in answering.items()]
@@ -224,6 +227,8 @@ def _overview(state: Up | None, answering: Mapping[str, bool]) -> list[Section]:
 def _linked(cell: Cell) -> str | Text:
     if isinstance(cell, str):
         return cell
+    from rich.text import Text
+
     return Text(cell.text, style=f"link {cell.url}" if cell.url.startswith("http") else "")
 
 

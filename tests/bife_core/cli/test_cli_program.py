@@ -13,7 +13,7 @@ from bife_core.cli.program import program
 from tests.support.programs import FOREIGN, REPOSITORY, python, sentence
 
 PAGE = (REPOSITORY / "docs" / "reference" / "cli.md").read_text(encoding="utf-8")
-SLOW = {"prefect", "mlflow", "pandas", "openai", "matplotlib", "numba", "pyscipopt", "pydantic"}
+SLOW = {"prefect", "mlflow", "pandas", "openai", "matplotlib", "numba", "pyscipopt", "pydantic", "rich"}
 COMMANDS = [name for name in typer.main.get_command(program()).commands if name != "rules"]
 COMMANDS += ["rules list", "rules show", "rules rollback"]
 WITH_CONFIGURATION = {"demo", "run", "collect", "search", "evaluate", "tune", "score", "config"}
@@ -63,7 +63,7 @@ def run_in_turn(home, commands):
 
 def test_help_loads_nothing_slow_and_solving_neither_prefect_nor_mlflow(tmp_path):
     solve = ("solve", str(FOREIGN / "lseu.mps"), "--rule", "paper_ca", "--quiet")
-    assert run_in_turn(tmp_path, [("--help",), solve]) == ["0", "0 pydantic pyscipopt"]
+    assert run_in_turn(tmp_path, [("--help",), solve]) == ["0", "0 pydantic pyscipopt rich"]
 
 
 def test_what_is_empty_or_refused_loads_nothing_that_takes_seconds(tmp_path):
