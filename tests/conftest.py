@@ -64,11 +64,10 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 SHARED = {
-    "smoke": r"def \w+\([^)]*\bsmoke\b",
     "operated": r"def \w+\((operated|served)\b",
+    "prepared": r"def \w+\([^)]*\bsmoke\b|\bprepared\b|from prefect import flow\b",
     "recorded": r"def test\w+\((file, )?recorded\b",
     "studied": r"\bdata: dict\[str, Any\]",
-    "prepared": r"\bprepared\b|from prefect import flow\b",
 }
 """Fixtures that start servers or make a whole run, and what shows that a file of tests uses one."""
 

@@ -22,25 +22,27 @@ for words in json.loads(sys.argv[1]):
     except SystemExit as end: print(end.code or 0, {MARK!r}, file=sys.stderr, end="")
     print({MARK!r}, end="", flush=True)
 """
-"""Commands in turn, in one process; after each a line in both outputs, on standard error behind its exit code."""
 RUN = f"runs:/{'a' * 32}"
 
 
 @pytest.fixture
-def bare(tmp_path):
-    return lambda *words: python("-c", WITHOUT_MLFLOW, *words, home=tmp_path, BIFE_TRACKER="store")
+def in_turn(tmp_path):
+    """Call commands in one process, and return what each printed, and on standard error, before its exit code."""
+
+    def called(*commands):
+        code = WITHOUT_MLFLOW.replace("main()", IN_TURN)
+        said = python("-c", code, json.dumps(commands), home=tmp_path, BIFE_TRACKER="store")
+        return said.stdout.split(MARK)[:-1], said.stderr.split(MARK)[:-1]
+
+    return called
 
 
-def test_what_the_tracker_does_not_say_is_said_in_a_sentence(tmp_path):
-    one_after_another = WITHOUT_MLFLOW.replace("main()", IN_TURN)
-    words = json.dumps(
-        [["status"], ["track"], ["track", "--rebuild"], ["rules", "list"], ["rules", "show", RUN]]
+def test_what_the_tracker_does_not_say_is_said_in_a_sentence(in_turn):
+    (shown, tracked, *_), errors = in_turn(
+        ["status"], ["track"], ["track", "--rebuild"], ["rules", "list"], ["rules", "show", RUN]
     )
-    said = python("-c", one_after_another, words, home=tmp_path, BIFE_TRACKER="store")
-    shown, *outputs = said.stdout.split(MARK)[:-1]
     assert "Runs are kept by the store, by BIFE_TRACKER; what it lacks" in shown
-    assert outputs[0].lstrip().startswith("Runs are kept by the store, which reports no lack")
-    errors = said.stderr.split(MARK)[:-1]
+    assert tracked.lstrip().startswith("Runs are kept by the store, which reports no lack")
     assert sentence(errors[0].removesuffix("1 ")).startswith("BiFE is not up in")
     assert sentence(errors[2].removesuffix("1 ")).startswith(
         "--rebuild is for MLflow, and BIFE_TRACKER names"
@@ -50,19 +52,22 @@ def test_what_the_tracker_does_not_say_is_said_in_a_sentence(tmp_path):
 
 
 @pytest.mark.slow
-def test_a_stage_runs_as_a_flow_and_what_it_left_is_pruned(bare, databases, tmp_path):
+def test_a_stage_runs_as_a_flow_and_what_it_left_is_pruned(in_turn, databases, tmp_path):
     shutil.rmtree(databases(tmp_path) / "mlflow")
-    collected = bare("collect", "--preset", "smoke", "--seed", "0")
-    assert collected.returncode == 0, collected.stderr
-    pruned = bare("prune", "--keep-days", "1")
-    assert "Runs that the store keeps are not known here, and stay." in pruned.stdout, pruned.stderr
+    few = ("--seed", "0", "--workers", "1", "--set", "collection.decisions=2")
+    (_, pruned), errors = in_turn(["collect", "--preset", "smoke", *few], ["prune", "--keep-days", "1"])
+    assert [error.split()[-1] for error in errors] == ["0", "0"], errors
+    assert "Runs that the store keeps are not known here, and stay." in pruned
     with closing(sqlite3.connect(tmp_path / "prefect" / "prefect.db")) as database:
         assert database.execute("SELECT count(*) FROM flow_run").fetchone() == (1,)
     assert not (tmp_path / "mlflow").exists()
 
 
 @pytest.mark.long
-def test_up_starts_prefect_and_the_worker_alone(bare, tmp_path):
+def test_up_starts_prefect_and_the_worker_alone(tmp_path):
+    def bare(*words):
+        return python("-c", WITHOUT_MLFLOW, *words, home=tmp_path, BIFE_TRACKER="store")
+
     try:
         started = bare("up", "--detach")
         assert "the store, whose pages `bife up` does not serve" in started.stdout, started.stderr
