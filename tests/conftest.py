@@ -66,8 +66,8 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 SHARED = {
     "operated": r"def \w+\((operated|served)\b",
     "prepared": r"def \w+\([^)]*\bsmoke\b|\bprepared\b|from prefect import flow\b",
-    "recorded": r"def test\w+\((file, )?recorded\b",
-    "studied": r"\bdata: dict\[str, Any\]",
+    "recorded": r"def \w+\([^)]*\brecorded\b",
+    "studied": r"run\.study\.conftest import|def data\(data\)",
 }
 """Fixtures that start servers or make a whole run, and what shows that a file of tests uses one."""
 
