@@ -82,7 +82,9 @@ def _group(file):
 def pytest_collection_modifyitems(config, items):
     """Where tests are spread over processes, begin with what takes longest: no process is left with it at the end."""
     if hasattr(config, "workerinput"):
-        items.sort(key=lambda item: _group(item.nodeid.partition("::")[0]) not in SHARED)
+        groups = {item.nodeid: _group(item.nodeid.partition("::")[0]) for item in items}
+        slow = {groups[item.nodeid] for item in items if item.get_closest_marker("slow")}
+        items.sort(key=lambda item: (groups[item.nodeid] not in SHARED, groups[item.nodeid] not in slow))
 
 
 gc.disable()  # until all is collected: what is imported stays, and collecting it takes a fifth of that time

@@ -1,16 +1,14 @@
 """A package of another author, written from the pages in docs/, adds a family, a search, a generator and a method."""
 
 import json
-import os
 import re
-import subprocess
-import sys
 import tomllib
 
 import pytest
 
 from tests.support.documents import blocks
 from tests.support.plugins import EXAMPLE, install
+from tests.support.programs import python
 
 SECTIONS = {
     "Adding a family": "knapsack.py",
@@ -43,34 +41,21 @@ def test_the_package_is_what_the_pages_show(section):
     shown = (EXAMPLE / "bife_example" / SECTIONS[section]).read_text(encoding="utf-8")
     assert shown in blocks("developers/extending.md", "python", section)
     entries = tomllib.loads((EXAMPLE / "pyproject.toml").read_text())["project"]["entry-points"]
-    (logged,) = (
-        tomllib.loads(block)["project"]["entry-points"]
-        for block in blocks("developers/extending.md", "toml", section)
-    )
+    (block,) = blocks("developers/extending.md", "toml", section)
+    logged = tomllib.loads(block)["project"]["entry-points"]
     assert logged.items() <= entries.items()
 
 
 @pytest.fixture
-def python(tmp_path):
+def beside(tmp_path):
     """Install the package, and return a function that runs a program beside it, without Prefect and MLflow."""
     site = tmp_path / "site"
     site.mkdir()
     install(EXAMPLE, site)
-    environment = os.environ | {
-        "PYTHONPATH": str(site),
-        "BIFE_HOME": str(tmp_path / "home"),
-        "BIFE_PLAIN": "1",
-    }
 
-    def run(program, *words):
-        done = subprocess.run(
-            [sys.executable, "-c", program, *words],
-            env=environment,
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+    def run(code, *words):
+        own = {"PYTHONPATH": str(site), "BIFE_PLAIN": "1"}
+        done = python("-c", code, *words, home=tmp_path / "home", cwd=tmp_path, **own)
         assert (done.returncode, done.stderr) == (0, ""), done.stdout + done.stderr
         assert not re.search("INFO|WARN|Traceback", done.stdout)
         return done.stdout
@@ -78,8 +63,8 @@ def python(tmp_path):
     return run
 
 
-def test_an_installed_package_is_offered_searched_with_and_evaluated(python, tmp_path):
-    form = json.loads(python(COMMANDS, *SMOKE).partition("\n")[0])
+def test_an_installed_package_is_offered_searched_with_and_evaluated(beside, tmp_path):
+    form = json.loads(beside(COMMANDS, *SMOKE).partition("\n")[0])
     assert "knapsack" in form["instances"]["anyOf"][0]["enum"]
     assert "best_of" in form["search"]["enum"]
     assert "constant" in form["generator"]["enum"]

@@ -21,13 +21,8 @@ SPENDS = {
 """What each search's design time goes on; checking a rule counts as f_lf even where F_LF is not measured."""
 
 SMALL = {"instances.size": "tiny", "collection.decisions": 20, "search.initial": 2, "high.instances": 1}
-TRIALS = {
-    "islands": 2,
-    "training_instances": 1,
-    "tuning_calls": 2,
-    "tuning_initial": 2,
-    "tuning_instances": 1,
-}
+TRIALS = {"training_instances": 1, "tuning_instances": 1}
+TRIALS |= dict.fromkeys(("islands", "tuning_calls", "tuning_initial"), 2)
 
 
 def children(run_id, kind):

@@ -6,12 +6,7 @@ from decimal import Decimal
 from bife_core.measure.high import HighScore
 from bife_core.measure.low import LowScore
 from bife_core.run.study import files as reports
-from bife_core.run.study.journal import (
-    Completed,
-    Ended,
-    Journal,
-    Opened,
-)
+from bife_core.run.study.journal import Completed, Ended, Journal, Opened
 from bife_core.search import (
     GenerationSummary,
     ReflectionRequest,

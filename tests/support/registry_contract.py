@@ -29,10 +29,8 @@ class Keeping:
         assert (one.version, one.aliases, other.version) == (1, (CHALLENGER,), 2)
         assert registry.find(name, CHALLENGER).version == 2
         assert registry.find(name, 1).evidence.sha == one.sha
-        assert [(rule.version, rule.aliases) for rule in registry.versions(name)] == [
-            (2, (CHALLENGER,)),
-            (1, ()),
-        ]
+        held = [(rule.version, rule.aliases) for rule in registry.versions(name)]
+        assert held == [(2, (CHALLENGER,)), (1, ())]
         assert [rule.version for rule in registry.versions(name, one.sha)] == [1]
         assert {rule.version for rule in registry.versions() if rule.name == name} == {1, 2}
         assert registry.registered(f"models:/{name}@{CHALLENGER}") == registry.registered(other.reference)
@@ -148,16 +146,14 @@ class Deciding(Keeping):
         integral = {"metric": "primal_dual_integral", "by_gate": True}
         first = self.challenge(registry, name, 0, time_ratio=0.987654, **integral)
         assert first.tags["metric"] == first.metric == "primal_dual_integral"
-        assert first.card.startswith(
-            "## 0.800 of RPB's primal-dual integral\n\n95 % interval 0.700 to 0.900, p = 0.001;"
-        )
+        head = "## 0.800 of RPB's primal-dual integral\n\n95 % interval 0.700 to 0.900, p = 0.001;"
+        assert first.card.startswith(head)
         assert "CPU time: 0.988 of the baseline's" in first.card
         assert "under SCIP default settings" in first.card
         assert f"--rule models:/{name}/1" in first.card
         assert source(0).rstrip() in first.card
-        assert self.challenge(registry, name, 1, by_gate=True, ratio=0.5, **beside(0)).aliases == (
-            CHALLENGER,
-        )
+        by_time = self.challenge(registry, name, 1, by_gate=True, ratio=0.5, **beside(0))
+        assert by_time.aliases == (CHALLENGER,)
         better = self.challenge(registry, name, 1, **integral, **beside(0))
         assert (better.version, better.aliases) == (3, (CHALLENGER, CHAMPION))
 

@@ -30,11 +30,7 @@ from tests.support.journals import TRIED_TWICE, add_draft, add_end, add_generati
 from tests.support.measured import solved
 from tests.support.tracked import BROKEN, GOOD, Projection, artifacts, children, parent, synced, traces
 
-SILENT = {
-    "source": None,
-    "failure": "The answer holds no code.",
-    "attempts": (journals.attempt(answer="no"),),
-}
+SILENT = {"source": None, "failure": "No code.", "attempts": (journals.attempt(answer="no"),)}
 
 
 @pytest.fixture(scope="module")
@@ -94,13 +90,11 @@ def test_an_evaluation_and_the_search_of_its_rule_lead_to_each_other(journal, fo
 
 def test_a_trial_of_a_tuning_is_a_run_below_it_and_there_once(key, home):
     about = {"params": {"lp/pricing": "s"}, "metrics": {"ratio": 0.8}, "tags": {"kind": "trial"}}
-    trial = Record(
-        experiment=TUNING, key=f"{key}-0", name="t000 *", curves={"steps": ((1, 0.7), (2, 0.8))}, **about
-    )
+    steps = {"steps": ((1, 0.7), (2, 0.8))}
+    trial = Record(experiment=TUNING, key=f"{key}-0", name="t000 *", curves=steps, **about)
     calls = {"calls": f"configurations-{key}", "began_unix_s": 1_700_000_000.0}
-    made = Record(
-        experiment=TUNING, key=key, name="t", params={}, metrics={}, tags={}, children=[trial], **calls
-    )
+    empty = {"params": {}, "metrics": {}, "tags": {}}
+    made = Record(experiment=TUNING, key=key, name="t", children=[trial], **empty, **calls)
     account = Account(home_store(), made.calls)
     account.finish(account.begin(journals.call("a", kind="configurations", cost_usd="0.25")))
     resume = partial(mlflow_runs.client().update_run, status="RUNNING")
@@ -149,12 +143,8 @@ def test_a_tuning_is_followed_while_it_goes_on_and_says_why_it_stopped(key, home
     assert (ended.info.run_id, ended.info.status) == (run.info.run_id, "FINISHED")
     assert (ended.data.metrics["ratio"], ended.data.metrics["trials"]) == (0.6, 4)
     curve = mlflow_runs.client().get_metric_history(run.info.run_id, "ratio")
-    assert list(dict.fromkeys((point.step, point.value) for point in curve)) == [
-        (3, 1.0),
-        (5, 0.8),
-        (5, 0.7),
-        (9, 0.6),
-    ]
+    steps = list(dict.fromkeys((point.step, point.value) for point in curve))
+    assert steps == [(3, 1.0), (5, 0.8), (5, 0.7), (9, 0.6)]
 
 
 def test_every_run_names_the_process_it_comes_from(key, journal, folder):
@@ -213,9 +203,8 @@ def test_failures_calls_without_a_rule_and_reflections_are_children_of_their_own
 
 
 def test_calls_and_their_search_lead_to_the_prompts_in_use(journal, folder):
-    tried = [
-        journals.attempt(answer="a rule", prompt_version=version) for version in (prompt_version(), "old")
-    ]
+    versions = (prompt_version(), "old")
+    tried = [journals.attempt(answer="a rule", prompt_version=version) for version in versions]
     add_sample(journal, f_lf=0.5, attempts=tried)
     search, client = synced(folder), mlflow_runs.client()
     name = f"{PROMPTS}m1"

@@ -26,32 +26,15 @@ def leaves(model, prefix=""):
 
 def test_the_preset_paper_is_what_was_published():
     """Also where a default is better by our evidence."""
-    numbers = {
-        "search.population": 8,
-        "search.initial": 16,
-        "search.samples": 100,
-        "collection.decisions": 1000,
-    }
+    numbers = {"search.population": 8, "search.initial": 16, "search.samples": 100}
     numbers |= {"high.instances": 20, "high.seed": 0, "high.time_limit_s": 60.0, "high.cost": "time"}
-    numbers |= {
-        "evaluation.instances": 20,
-        "evaluation.time_limit_s": 1000.0,
-        "evaluation.baseline": "relpscost",
-    }
+    numbers |= {"collection.decisions": 1000, "evaluation.instances": 20}
+    numbers |= {"evaluation.time_limit_s": 1000.0, "evaluation.baseline": "relpscost"}
     assert numbers.items() <= dict(leaves(preset("paper"))).items()
-    published = {
-        "solver": "paper",
-        "tune.seconds": 0,
-        "search.choose": False,
-        "search.threshold_share": None,
-        "search.unlike_share": 1,
-        "search.elite_cap": None,
-        "generator.prompts": "paper",
-        "high.load_correction": False,
-        "high.race": False,
-        "validation.budgets": (),
-        "evaluation.most_instances": 20,
-    }
+    published = {"solver": "paper", "tune.seconds": 0, "generator.prompts": "paper", "validation.budgets": ()}
+    published |= {"search.choose": False, "search.threshold_share": None, "search.unlike_share": 1}
+    published |= {"search.elite_cap": None, "high.load_correction": False, "high.race": False}
+    published |= {"evaluation.most_instances": 20}
     assert preset("paper") == with_overrides(PipelineConfig(), published)
 
 
@@ -149,9 +132,6 @@ class Whole(Value):
     exec(text.format(state="str"), first)
     exec(text.format(state="str"), moved)
     exec(text.format(state="int"), other)
-    assert (
-        first["Whole"].form()
-        == moved["Whole"].form()
-        == {"parts": "tuple[Part | None, ...]", "state": "<class 'str'>"}
-    )
+    form = {"parts": "tuple[Part | None, ...]", "state": "<class 'str'>"}
+    assert first["Whole"].form() == moved["Whole"].form() == form
     assert first["Whole"].form() != other["Whole"].form()

@@ -50,12 +50,8 @@ def test_conditions_refer_to_rows_before_and_to_choices_they_have():
 
 
 def test_what_does_not_count_is_left_out():
-    given = {
-        "separating": "off",
-        "separating/maxrounds": "0",
-        "branching": "general",
-        "branching/scorefunc": "q",
-    }
+    given = {"separating": "off", "separating/maxrounds": "0"}
+    given |= {"branching": "general", "branching/scorefunc": "q"}
     assert SPACE.counting(given) == {"separating": "off", "branching": "general"}
     assert SPACE.counting({"separating": "default", "branching": RPB}) == {}
     with pytest.raises(ConfigError, match=r"separating is no 'of'; choose of default, fast, aggressive, off"):

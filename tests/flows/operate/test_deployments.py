@@ -56,22 +56,17 @@ def test_a_form_says_what_each_parameter_and_section_is_and_what_the_presets_hav
     }, "of a type without values Prefect's form shows nothing else"  # fmt: skip
     for name, section in own["properties"].items():
         assert section["description"].endswith("."), name
-        assert [
-            field for field in section["properties"].values() if "Default: " not in field["description"]
-        ] == []
+        assert all("Default: " in field["description"] for field in section["properties"].values())
     about = own["properties"]["high"]["properties"]["instances"]["description"]
     assert about.endswith("Default: 2 (smoke), 6 (quick), 20 (paper).")
 
 
 def test_what_a_deployment_is_filled_in_with_is_resolved_and_tuned(tmp_path, monkeypatch):
     monkeypatch.setenv("BIFE_STORE", str(tmp_path))
-    runtime, tiny = (
-        Runtime(Home(tmp_path)),
-        {"instances.size": "tiny", "tune.instances": 1, "tune.seconds": 1},
-    )
-    for settings in {
-        json.dumps(each["parameters"]["config"]) for each in DEPLOYMENTS if "parameters" in each
-    }:
+    runtime = Runtime(Home(tmp_path))
+    tiny = {"instances.size": "tiny", "tune.instances": 1, "tune.seconds": 1}
+    filled = {json.dumps(each["parameters"]["config"]) for each in DEPLOYMENTS if "parameters" in each}
+    for settings in filled:
         config = resolved(configuration(json.loads(settings)), runtime)
         assert config.tune.seconds, "no form shows the settings of a tuned pipeline"
         assert len(tune(with_overrides(config, tiny), runtime, 1.0).tuning.trials) > 1

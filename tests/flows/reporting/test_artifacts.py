@@ -59,15 +59,13 @@ def test_a_table_a_bar_and_a_curve_grow_with_the_search_which_ends_with_a_senten
         return [artifact for artifact in found if str(artifact.flow_run_id) == whole]
 
     (table,) = shown("population")
-    assert table.description.startswith(
-        f"Rules after generation {smoke.diary.states[-1].generation}, best first."
-    )
+    last = smoke.diary.states[-1].generation
+    assert table.description.startswith(f"Rules after generation {last}, best first.")
     assert f'"id": "{best.id}"' in str(table.data).splitlines()[0][:40]
     assert shown("progress")[-1].data == 100.0
     (drawn,) = shown("anytime")
-    picture, *rows = re.findall(
-        r"^!\[The curve\]\(data:image/png;base64,.*\)$|^\|.*[\d.]+ .*\|$", drawn.data, re.M
-    )
+    parts = r"^!\[The curve\]\(data:image/png;base64,.*\)$|^\|.*[\d.]+ .*\|$"
+    picture, *rows = re.findall(parts, drawn.data, re.M)
     assert b64decode(picture.rpartition(",")[2].rstrip(")")).startswith(b"\x89PNG")
     curve = [tuple(row.strip("| ").split(" | ")) for row in rows]
     assert curve[-1][1:] == (f"{best.f_hf:.4g}", best.id)
@@ -84,10 +82,7 @@ def showing_again(what: str) -> None:
 def test_a_run_has_the_latest_of_its_artifacts_alone_and_a_key_those_of_all_runs(prepared):
     showing_again("Salt")
     showing_again("Plans")
-    assert [artifact.data for artifact in artifacts("showing-my-plans")] == [
-        "Salt at last.",
-        "Plans at last.",
-    ]
+    assert [one.data for one in artifacts("showing-my-plans")] == ["Salt at last.", "Plans at last."]
 
 
 def test_the_conclusion_holds_rule_ratio_and_links(smoke):
@@ -99,9 +94,8 @@ def test_the_conclusion_holds_rule_ratio_and_links(smoke):
 
 
 def test_links_lead_somewhere_only_with_a_server():
-    assert "[all rules, best first](http://m/#/t)" in links(
-        TrackedRun(url="http://m/#/r", ranking="http://m/#/t", tracker="MLflow")
-    )
+    served = TrackedRun(url="http://m/#/r", ranking="http://m/#/t", tracker="MLflow")
+    assert "[all rules, best first](http://m/#/t)" in links(served)
     assert "`bife up`" in links(TrackedRun(url="#/r", ranking="#/t", tracker="MLflow"))
 
 
@@ -116,11 +110,8 @@ def test_a_run_keeps_the_name_that_a_person_gave_it(prepared):
         for name in ("Before the holidays", "brave-otter", "Incredible-Skunk"):
             run = client.create_flow_run(naming, parameters={"number": 2}, name=name)
             run_flow(naming, flow_run=run, parameters={"number": 2})
-    assert {run["name"] for run in flow_runs("naming")} == {
-        "naming of 1",
-        "Before the holidays",
-        "naming of 2",
-    }
+    names = {"naming of 1", "Before the holidays", "naming of 2"}
+    assert {run["name"] for run in flow_runs("naming")} == names
 
 
 @task
@@ -169,7 +160,6 @@ def test_outside_of_a_run_results_are_plain():
 
 
 def test_a_stage_without_a_flow_is_a_sentence():
-    with pytest.raises(
-        BifeError, match=r"^Prefect runs a stage as its flow, and .*\.worded has none; make one in"
-    ):
+    sentence = r"^Prefect runs a stage as its flow, and .*\.worded has none; make one in"
+    with pytest.raises(BifeError, match=sentence):
         PrefectConductor().stage(worded, None, None)

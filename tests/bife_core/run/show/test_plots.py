@@ -88,10 +88,7 @@ def test_the_trials_of_a_tuning_have_the_best_by_then_as_a_line():
     points = np.asarray(axes.collections[0].get_offsets())
     assert points[[0, 2, 3]].tolist() == [[10.0, 1.0], [15.0, 0.5], [16.0, 2.0]], "the second failed"
     best, default = axes.lines
-    assert (list(best.get_xdata()), list(best.get_ydata())) == (
-        [10.0, 12.0, 15.0, 16.0],
-        [1.0, 1.0, 0.5, 0.5],
-    )
+    assert [*zip(*best.get_data(), strict=True)] == [(10.0, 1.0), (12.0, 1.0), (15.0, 0.5), (16.0, 0.5)]
     assert list(default.get_ydata()) == [1.0, 1.0]
     assert (axes.get_yscale(), labels(axes)) == ("log", ["trial", "best by then, 0.5"])
 

@@ -30,15 +30,10 @@ def tuned(monkeypatch):
     def found(choices, usual_s=1.0):
         usual = Raced(costs=(100.0, 100.0), ratio=1.0, seen=2, cpu_s=2 * usual_s, won=True)
         best = Raced(costs=(50.0, 50.0), ratio=0.5, seen=2, cpu_s=1.0, won=True)
-        tuning = Tuning(
-            trials=(
-                Trial(choices={}, raced=usual),
-                *([Trial(choices=choices, raced=best)] if choices else []),
-            ),
-            instances=2,
-            cost="nodes",
-            configuration=Space({}).configuration(choices),
-        )
+        trials = [Trial(choices={}, raced=usual)]
+        trials += [Trial(choices=choices, raced=best)] if choices else []
+        configuration = Space({}).configuration(choices)
+        tuning = Tuning(trials=tuple(trials), instances=2, cost="nodes", configuration=configuration)
         monkeypatch.setattr(stage, "_tune", lambda *_, **__: tuning)
 
     return found
@@ -62,9 +57,8 @@ def test_what_was_found_is_compared_on_instances_that_chose_nothing(tuned, runti
 def test_where_nothing_is_saved_on_other_instances_scip_default_settings_stay(tuned, runtime):
     tuned(LEAN)
     result = stage.tune(with_overrides(preset("smoke"), SETTINGS), runtime, 10.0)
-    assert re.search(r" more nodes \(ratio .*\), so SCIP default settings stay\.$", result.notes[-1]), (
-        result.notes
-    )
+    stay = r" more nodes \(ratio .*\), so SCIP default settings stay\.$"
+    assert re.search(stay, result.notes[-1]), result.notes
     assert result.tuning.configuration.identity == RPB
     assert load_method(str(result.path)).identity == RPB
 
@@ -91,23 +85,20 @@ def test_a_tuning_is_recorded_while_it_goes_on(runtime, monkeypatch):
         assert record.metrics["trials"] == count
     folder = result.path.parent
     assert (folder / records[1].files[0]).read_bytes().startswith(b"\x89PNG")
-    again, repeated = (
-        stage.tune(with_overrides(preset("smoke"), SETTINGS), runtime, 0.3, beside=True),
-        shown[-1],
-    )
+    again = stage.tune(with_overrides(preset("smoke"), SETTINGS), runtime, 0.3, beside=True)
     assert (again.path, again.tuning) == (result.path, result.tuning)
-    assert repeated[2].state == "finished", "who asks again opens nothing anew"
+    assert shown[-1][2].state == "finished", "who asks again opens nothing anew"
     assert [event.kind for event in runtime.store.events(folder.name)] == ["running", "finished"]
 
 
 def test_tunings_with_other_starts_are_records_of_their_own(tuned, runtime):
     tuned(LEAN)
-    config, starts = with_overrides(preset("smoke"), SETTINGS), ("restricted", "local_search", "restricted")
-    paths = [
-        stage.tune(config, runtime, 10.0, searched=Configuration(start=start), beside=True).path
-        for start in starts
-    ]
-    assert paths[0] == paths[2] != paths[1]
+    config = with_overrides(preset("smoke"), SETTINGS)
+
+    def path(start):
+        return stage.tune(config, runtime, 10.0, searched=Configuration(start=start), beside=True).path
+
+    assert path("restricted") == path("restricted") != path("local_search")
 
 
 def test_where_nothing_was_found_nothing_is_validated(tuned, runtime):

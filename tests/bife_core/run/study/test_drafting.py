@@ -7,12 +7,8 @@ from bife_core.run.config import BudgetConfig, GeneratorConfig
 from bife_core.run.study.evaluator import write_draft
 from bife_core.run.study.identity import generator_identity
 from bife_core.search import Sample, SampleRequest
-from bife_core.search.generators import (
-    BudgetReachedError,
-    DraftingStoppedError,
-    PromptContext,
-    open_generator,
-)
+from bife_core.search.generators import BudgetReachedError, DraftingStoppedError, open_generator
+from bife_core.search.generators.base import PromptContext
 from tests.support.model_answers import MODEL
 from tests.support.model_api import ModelApi
 from tests.support.stored import account_at

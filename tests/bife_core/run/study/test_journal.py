@@ -7,14 +7,7 @@ import pytest
 
 from bife_core.measure.low import LowScore
 from bife_core.run.study import Journal, JournalError, Opened
-from bife_core.run.study.journal import (
-    Ended,
-    Settled,
-    Stopped,
-    claim_on,
-    close_left,
-    stop_journals,
-)
+from bife_core.run.study.journal import Ended, Settled, Stopped, claim_on, close_left, stop_journals
 from bife_core.search import SampleRequest, SearchCost
 from bife_core.search.answers import Answered
 from bife_core.search.generators import Draft

@@ -47,9 +47,8 @@ def test_a_search_ends_with_a_rule_and_its_files(whole, data):
 def test_a_second_call_does_nothing_again(whole, data):
     before = counts(whole.folder)
     seen = []
-    again = bife_core.create_study(small(), **data, folder=whole.folder).run(
-        callbacks=[lambda _, state: seen.append(state)]
-    )
+    study = bife_core.create_study(small(), **data, folder=whole.folder)
+    again = study.run(callbacks=[lambda _, state: seen.append(state)])
     assert counts(whole.folder) == before
     assert (outcome(again), again.best, again.cost) == (outcome(whole), whole.best, whole.cost)
     assert [state.samples_total for state in seen] == [summary.samples_total for summary in whole.generations]
@@ -67,9 +66,8 @@ def test_a_search_cut_anywhere_ends_as_if_it_had_not_been(share, whole, data, tm
     resumed = bife_core.create_study(small(), **data, folder=tmp_path).run()
     assert (outcome(resumed), resumed.generations) == (outcome(whole), whole.generations)
     assert settled(tmp_path) == resumed.samples
-    assert kinds(tmp_path).count("answered") == kinds(whole.folder).count("answered"), (
-        "nothing is asked twice"
-    )
+    answers = [kinds(folder).count("answered") for folder in (tmp_path, whole.folder)]
+    assert answers[0] == answers[1], "nothing is asked twice"
     assert counts(tmp_path)["solves"] == solved, "no solve is done twice"
 
 
@@ -85,21 +83,15 @@ def test_a_search_that_ended_is_extended_and_repeats_nothing(whole, data, tmp_pa
     at_once = bife_core.create_study(small(search__samples=7), **data, folder=folder).run()
     assert [sample.sha for sample in at_once.samples] == [sample.sha for sample in more.samples]
     before = counts(tmp_path)
-    assert outcome(bife_core.create_study(small(), **data, folder=tmp_path).run()) == outcome(whole), (
-        "as it was with fewer"
-    )
+    fewer = bife_core.create_study(small(), **data, folder=tmp_path).run()
+    assert outcome(fewer) == outcome(whole), "as it was"
     assert counts(tmp_path) == before
 
 
 @pytest.mark.parametrize("method", ["symbolic", "llm4branch"])
 def test_any_registered_search_runs(method, data, soon_solved, tmp_path):
-    few = {
-        "training_instances": 1,
-        "tuning_instances": 1,
-        "tuning_calls": 2,
-        "tuning_initial": 2,
-        "islands": 2,
-    }
+    few = {"training_instances": 1, "tuning_instances": 1}
+    few |= dict.fromkeys(("tuning_calls", "tuning_initial", "islands"), 2)
     options = few if method == "llm4branch" else {}
     config = small(search__algorithm=method, search__samples=3, search__initial=2, search__options=options)
     training = soon_solved if options is few else []
@@ -145,12 +137,13 @@ def test_what_a_generator_writes_is_a_rule_and_never_another_method(data, tmp_pa
 
 def test_a_generator_of_ones_own_and_an_error_on_the_way(data, soon_solved, tmp_path):
     data = {**data, "instances": soon_solved}
-    undisturbed = bife_core.create_study(
-        small(), **data, generator=Stubborn(None), folder=tmp_path / "calm"
-    ).run()
+
+    def run(generator, folder):
+        return bife_core.create_study(small(), **data, generator=generator, folder=tmp_path / folder).run()
+
+    undisturbed, second = run(Stubborn(None), "calm"), Stubborn(None)
     with pytest.raises(MemoryError):
-        bife_core.create_study(small(), **data, generator=Stubborn(5), folder=tmp_path / "run").run()
-    second = Stubborn(None)
-    resumed = bife_core.create_study(small(), **data, generator=second, folder=tmp_path / "run").run()
+        run(Stubborn(5), "run")
+    resumed = run(second, "run")
     assert outcome(resumed) == outcome(undisturbed)
     assert len(second.asked) < 5

@@ -41,20 +41,13 @@ class Author:
 
 
 def test_a_search_for_starts_has_both_fidelities_and_ends_with_a_configuration(tmp_path, pool):
-    settings = {
-        "search.samples": 4,
-        "search.initial": 2,
-        "search.population": 4,
-        "search.elite_fraction": 1.0,
-    }
-    settings |= {"search.component": "start", "search.algorithm": "bife", "low.start_s": 5.0}
-    settings |= {"high.cost": "primal_integral", "high.time_limit_s": 1.0}
+    settings = {"search.samples": 4, "search.initial": 2, "search.population": 4, "instances.size": "tiny"}
+    settings |= {"search.component": "start", "search.algorithm": "bife", "search.elite_fraction": 1.0}
+    settings |= {"low.start_s": 5.0, "high.cost": "primal_integral", "high.time_limit_s": 1.0}
     config = bife_core.with_overrides(bife_core.preset("smoke", "item_placement"), settings)
-    config = bife_core.with_overrides(config, {"instances.size": "tiny"})
     design, author = bife_core.open_benchmark(config.instances, tmp_path).instances("design", 1), Author()
-    result = bife_core.create_study(
-        config, design, generator=author, workers=pool, folder=tmp_path / "search"
-    ).run()
+    given = {"generator": author, "workers": pool, "folder": tmp_path / "search"}
+    result = bife_core.create_study(config, design, **given).run()
     by_id = {sample.id: sample for sample in result.samples}
     assert "no start on any of 1 instance: " in by_id["g00-c00"].failure
     assert "RuntimeError: lost" in by_id["g00-c00"].failure
@@ -66,11 +59,8 @@ def test_a_search_for_starts_has_both_fidelities_and_ends_with_a_configuration(t
     # It is the only one with parents, one of which may be a built-in.
     assert "Start method 1." in author.prompts["g01-c00"]
     prompt = author.prompts["g00-c00"]
-    for words in (
-        "variables (binary, named place...), such as place_0_0",
-        "copies_ct_0: place_0_0 + ",
-        "# Its theme",
-    ):
+    such = "variables (binary, named place...), such as place_0_0"
+    for words in (such, "copies_ct_0: place_0_0 + ", "# Its theme"):
         assert words in prompt
     for words in ("$", "branching rule", "variable_features", str(tmp_path)):
         assert words not in prompt
@@ -79,16 +69,14 @@ def test_a_search_for_starts_has_both_fidelities_and_ends_with_a_configuration(t
     assert best.start is not None
     written = load_method(result.folder / "best_rule.py")
     assert written.identity == best.identity
-    again = bife_core.create_study(config, design, generator=author, workers=pool, folder=tmp_path / "search")
-    assert again.run().new is False
+    assert bife_core.create_study(config, design, **given).run().new is False
 
 
 def test_what_writes_formulas_is_refused_before_anything_is_solved(tmp_path):
     with pytest.raises(ConfigError, match="'start' has none: choose the search bife"):
         open_search(SearchConfig(algorithm="symbolic", component="start"))
-    config = bife_core.with_overrides(
-        bife_core.preset("smoke"), {"search.component": "start", "search.algorithm": "bife"}
-    )
+    starts = {"search.component": "start", "search.algorithm": "bife"}
+    config = bife_core.with_overrides(bife_core.preset("smoke"), starts)
     with pytest.raises(GeneratorError, match="'start' has none"):
         require_generator(config, Runtime(home=Home(tmp_path)))
 

@@ -24,13 +24,8 @@ LINK = "rows/link/c_minus_b_le_0"
 
 LEAN = SolveSettings(node_limit=1, params={"presolving/maxrounds": 1, "separating/maxroundsroot": 0})
 
-FAMILIES = [
-    "facility_location",
-    "transmission_switching",
-    "unit_commitment",
-    "item_placement",
-    "set_covering",
-]
+FAMILIES = ["facility_location", "transmission_switching"]
+FAMILIES += ["unit_commitment", "item_placement", "set_covering"]
 
 
 class FirstLp(pyscipopt.Eventhdlr):
@@ -48,9 +43,7 @@ class FirstLp(pyscipopt.Eventhdlr):
 
 def rows_in_first_lp(path, attach):
     model = read_model(path)
-    apply(
-        SolveSettings(node_limit=1, params={"presolving/maxrounds": 1, "separating/maxroundsroot": 0}), model
-    )
+    apply(LEAN, model)
     kept, first = attach(model), FirstLp()
     model.includeEventhdlr(first, "first", "")
     model.optimize()
@@ -102,9 +95,8 @@ def test_a_model_that_gets_its_problem_later_puts_them_on_demand_as_the_plugin_d
 
 def test_without_presolving_there_is_none_to_export():
     method = Configuration(params={"presolving/maxrounds": 0}, on_demand=(LINK,))
-    with pytest.raises(
-        RuleError, match="has no presolving, in whose first round a plugin puts rows on demand"
-    ):
+    sentence = "has no presolving, in whose first round a plugin puts rows on demand"
+    with pytest.raises(RuleError, match=sentence):
         export_c(method)
 
 
