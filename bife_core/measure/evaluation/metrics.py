@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+import numpy as np
+
 from bife_core.base.stats import geometric_mean, geometric_std
 from bife_core.solver.methods.base import Method
 from bife_core.solver.methods.references import beside_branching
@@ -15,6 +17,7 @@ from bife_core.solver.scip.solve import DONE, Objectives, SolveResult, best_know
 
 if TYPE_CHECKING:
     import pandas as pd
+    from numpy.typing import NDArray
 
 _CHARGE_FACTOR: Final = 10.0
 """A solve without a count costs this often the most that any method took on the same instance and seed."""
@@ -49,20 +52,31 @@ class Metric:
         """Return what every solve of a `solve_frame` is charged, at least `least`; unknown values are NaN."""
         return frame[self.cost].clip(lower=self.least)
 
-    def charged(self, frame: pd.DataFrame, time_limit_s: float) -> pd.Series[float]:
-        """Return the column of a frame, with `missing` and `solved`, with what solves that are missing cost."""
+    def charged(self, frame: pd.DataFrame, same: NDArray[np.int64], time_limit_s: float) -> pd.Series[float]:
+        """Return the column of a frame, with `missing` and `solved`, with what solves that are missing cost.
+
+        `same` numbers the instance and seed of each.
+        """
         values = frame[self.column].mask(frame["missing"])
         floor = self.worst + self.worst_per_s * time_limit_s
         if self.column in ("cpu_s", "wall_s"):  # a solve that ran out of memory early was not fast
             values = values.where(frame["solved"], values.clip(lower=floor))
-        same = [frame["digest"], frame["seed"]]
-        costliest = values.clip(lower=self.least).groupby(same).transform("max")
+        costliest = _largest(values.clip(lower=self.least), same)
         charge = costliest.clip(lower=floor).fillna(floor) if floor else _CHARGE_FACTOR * costliest
         # What no method has a value of costs all the same.
-        failed_by_all = frame["missing"].groupby(same).transform("any") & charge.isna()
+        failed_by_all = _largest(frame["missing"].astype(float), same).gt(0) & charge.isna()
         # A sound solve whose value is unknown costs the worst there is, and stays unknown where there is none.
         charged = charge if floor else charge.where(frame["missing"])
         return values.fillna(charged.mask(failed_by_all, 1.0))
+
+
+def _largest(values: pd.Series[float], same: NDArray[np.int64]) -> pd.Series[float]:
+    """Return the largest of the values of the same number, for each; NaN where none is known."""
+    import pandas as pd
+
+    largest = np.full(len(values), np.nan)
+    np.fmax.at(largest, same, values.to_numpy(float))  # a tenth of what pandas takes to group
+    return pd.Series(largest[same], values.index)
 
 
 def _cost(name: Cost, label: str, words: str, **more: Any) -> Metric:
@@ -123,10 +137,11 @@ def solve_frame(
             float("nan") if solve is None else solve.cost(cost, objectives.get(solve.digest), time_limit_s)
             for solve in solves
         ]
+    same = frame.groupby(["digest", "seed"], sort=False).ngroup().to_numpy()
     for metric in METRICS.values():
         if metric.column in frame:
             frame[metric.column] = pd.to_numeric(frame[metric.column], errors="coerce")
-            frame[metric.cost] = metric.charged(frame, time_limit_s)
+            frame[metric.cost] = metric.charged(frame, same, time_limit_s)
         else:
             frame[metric.column] = frame[metric.cost] = float("nan")
     return frame

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 from itertools import chain, islice
+from typing import TYPE_CHECKING
 
 from pydantic import Field
 
@@ -11,12 +13,16 @@ from bife_core.base.stats import CONFIDENCE
 from bife_core.base.values import Value
 from bife_core.base.wording import counted, level_text
 from bife_core.measure.evaluation.comparison import Comparison, adjusted, statement
+from bife_core.measure.evaluation.metrics import method_table
 from bife_core.measure.evaluation.summary import EvaluationSummary
 from bife_core.search import Sample
 from bife_core.search.types import SearchCost
 from bife_core.solver.scip.branching import FALLBACKS
 from bife_core.tuning.ablation import Ablation
 from bife_core.tuning.tuner import Course
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 class SearchRecord(Value):
@@ -61,6 +67,17 @@ class Report(Value):
     evaluations: tuple[EvaluationSummary, ...] = Field(min_length=1)
     stories: tuple[Story, ...] = ()
 
+    @cached_property
+    def frames(self) -> tuple[pd.DataFrame, ...]:
+        """The solves of each evaluation."""
+        return tuple(evaluation.frame for evaluation in self.evaluations)
+
+    @cached_property
+    def methods(self) -> tuple[pd.DataFrame, ...]:
+        """What each method did in each evaluation, see `method_table`."""
+        judged = zip(self.frames, self.evaluations, strict=True)
+        return tuple(method_table(frame, evaluation.protocol.metric) for frame, evaluation in judged)
+
     @property
     def comparisons(self) -> tuple[tuple[Comparison, ...], ...]:
         """The comparisons of each evaluation, all adjusted together."""
@@ -96,17 +113,17 @@ class Report(Value):
     def cautions(self) -> tuple[str, ...]:
         """Sentences on what limits the result: missing solves, unequal conditions, small samples."""
         notes = [note for story in self.stories for note in story.notes]
-        for evaluation in self.evaluations:
+        for evaluation, frame in zip(self.evaluations, self.frames, strict=True):
             notes += evaluation.failures
             notes += [f"Proven optima differ, which is a defect: {pair}" for pair in evaluation.mismatches]
             notes += evaluation.cautions
-            notes += [f"{evaluation.setting}: {condition}" for condition in _conditions(evaluation)]
+            notes += [f"{evaluation.setting}: {condition}" for condition in _conditions(evaluation, frame)]
             notes += [f"{c.method} on {c.setting}: {c.note}." for c in evaluation.comparisons if c.note]
         return tuple(dict.fromkeys(notes))
 
 
-def _conditions(evaluation: EvaluationSummary) -> Iterator[str]:
-    frame, machine, limit = evaluation.frame, evaluation.machine, evaluation.protocol.time_limit_s
+def _conditions(evaluation: EvaluationSummary, frame: pd.DataFrame) -> Iterator[str]:
+    machine, limit = evaluation.machine, evaluation.protocol.time_limit_s
     if machine is not None and evaluation.workers > machine.physical_cores:
         cores = f"{machine.physical_cores} physical cores"
         yield f"{evaluation.workers} solves ran at once on {cores}: hyper-threads shared caches and units."

@@ -14,13 +14,15 @@ from bife_core.base.stats import CONFIDENCE, confidence_of
 from bife_core.base.wording import interval_text, level_text
 from bife_core.measure.evaluation.comparison import branched, headline, known_as, log_costs, p_text
 from bife_core.measure.evaluation.metrics import METRICS
-from bife_core.measure.evaluation.summary import EvaluationSummary
 from bife_core.run.show import plots
 from bife_core.run.show.report.data import Report
 from bife_core.run.show.report.tables import CAPTION, report_latex, report_markdown, report_table
 
 if TYPE_CHECKING:
+    import pandas as pd
     from matplotlib.figure import Figure
+
+    from bife_core.measure.evaluation.comparison import Comparison
 
 
 @dataclass(frozen=True)
@@ -55,7 +57,7 @@ def _figures(report: Report) -> Iterator[ReportFigure]:
                 "results",
                 f"Instance by instance, {evaluation.setting}",
                 "The greatest saving stands on top; a long grey line is an instance the rule lost.",
-                _instance_costs(evaluation),
+                _instance_costs(report.frames[number], evaluation.lead),
             )
     for number, ablation in enumerate(story.ablation for story in report.stories if story.ablation):
         yield ReportFigure(
@@ -86,8 +88,8 @@ def _figures(report: Report) -> Iterator[ReportFigure]:
             )
 
 
-def _instance_costs(evaluation: EvaluationSummary) -> Figure:
-    frame, lead, metric = evaluation.frame, evaluation.lead, METRICS[evaluation.lead.metric]
+def _instance_costs(frame: pd.DataFrame, lead: Comparison) -> Figure:
+    metric = METRICS[lead.metric]
     names = frame.drop_duplicates("digest").set_index("digest")["instance"]
     frame = branched(frame, (lead.method, lead.baseline))
     logs = log_costs(frame, lead.method, lead.baseline, lead.metric, by="digest")

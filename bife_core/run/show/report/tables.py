@@ -9,7 +9,7 @@ import pandas as pd
 
 from bife_core.base.wording import as_markdown, counted
 from bife_core.measure.evaluation.comparison import Comparison, Finding, known_as, p_text
-from bife_core.measure.evaluation.metrics import METRICS, method_table
+from bife_core.measure.evaluation.metrics import METRICS
 from bife_core.run.show.report.data import Report
 
 CAPTION: Final = (
@@ -37,12 +37,13 @@ def report_table(report: Report, *, every: bool = False) -> tuple[tuple[str, ...
     heads = ["Instances", "Method", "Solved", *(METRICS[name].label for name in shown)]
     heads += ["Wins", "In branching"] if every else _HEADS
     rows = []
-    for evaluation, comparisons in zip(report.evaluations, report.comparisons, strict=True):
+    for evaluation, comparisons, table in zip(
+        report.evaluations, report.comparisons, report.methods, strict=True
+    ):
         by_method, lead = {comparison.method: comparison for comparison in comparisons}, comparisons[0]
         setting = evaluation.setting
         if lead.groups != lead.instances:
             setting += f", {counted(lead.instances, 'instance', lead.groups)}"
-        table = method_table(evaluation.frame, evaluation.protocol.metric)
         for method, facts in zip(map(str, table.index), table.to_dict("records"), strict=True):
             missing = f", {facts['missing']} missing" if facts["missing"] else ""
             cells = [setting, known_as(method), f"{facts['solved']} of {facts['solves']}{missing}"]
