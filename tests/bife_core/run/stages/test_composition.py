@@ -25,7 +25,8 @@ REPLAY = {
     "instances.benchmark": "item_placement",
     "search.component": "start",
     "high.cost": "primal_integral",
-    "low.start_s": 2.0,
+    "high.time_limit_s": 0.5,
+    "low.start_s": 1.0,
 }
 
 
@@ -74,20 +75,10 @@ def composed(runtime, monkeypatch):
         monkeypatch.setattr(pipeline, "_chosen", choose)
         monkeypatch.setattr(context, "run_solves", solve_all)
         monkeypatch.setattr("bife_core.run.stages.collect.collect_decisions", record)
-        config = with_overrides(
-            preset("smoke"),
-            {
-                "search.seed": 0,
-                "search.samples": 1,
-                "search.initial": 1,
-                "tune.seconds": 1.0,
-                "high.instances": 1,
-                "high.time_limit_s": 1.0,
-                **settings,
-            },
-        )
+        few = {"search.seed": 0, "search.samples": 1, "search.initial": 1, "tune.seconds": 1.0}
+        few |= {"high.instances": 1, "high.time_limit_s": 1.0}
         with pytest.raises(Finalists) as finalists:
-            pipeline.run(config, runtime)
+            pipeline.run(with_overrides(preset("smoke"), few | settings), runtime)
         return finalists.value.args[0], seen
 
     return go
