@@ -29,9 +29,7 @@ def test_fitted_rules_are_of_all_niches_and_sizes_and_none_is_asked_for_twice(ni
     selected = [(fit["niche"], fit["terms"]) for fit in fits if fit["children"] == 0]
     assert len(selected) == len(set(selected)), "nothing is drawn for these: a second would be the same rule"
     bred = [(fit["niche"], fit["rank"]) for fit in fits if fit["children"]]
-    assert len(bred) == len(set(bred)) == 48 - len(selected), (
-        "bred from the same decisions, they differ in rank"
-    )
+    assert len(bred) == len(set(bred)) == 48 - len(selected), "of the same decisions, they differ in rank"
     every = set(product(range(niches), range(2, terms + 1)))
     assert set(selected) == {(fit["niche"], fit["terms"]) for fit in fits if fit["children"]} == every
 
@@ -75,9 +73,7 @@ def test_a_behavioural_duplicate_of_a_solved_rule_is_not_solved_with():
     answered(search, sample("g00-c00", 0.5, behaviour="a"), sample("g00-c01", 0.4, behaviour="b"))
     answered(search, solve("g00-c00", -1.0))
     answered(search, *(sample(f"g01-c0{k}", 0.6, behaviour=who) for k, who in enumerate("acbc")))
-    assert [request.id for request in search.ask()] == ["g01-c01", "g01-c02"], (
-        "of two new duplicates one is solved with"
-    )
+    assert ids(search.ask()) == ["g01-c01", "g01-c02"], "of two new duplicates one is solved with"
     assert all(rule.valid and rule.f_hf is None for rule in search.samples[2:])
     assert [rule.duplicate_of for rule in search.samples[2:]] == ["g00-c00", None, None, "g01-c01"]
 

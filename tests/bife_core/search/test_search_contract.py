@@ -57,10 +57,7 @@ class Forgetful(BifeSearch):
 
 class Seedless(BifeSearch):
     def propose(self):
-        return tuple(
-            request.model_copy(update={"seed": 1}) if isinstance(request, SampleRequest) else request
-            for request in super().propose()
-        )
+        return tuple(request.model_copy(update={"seed": 1}) for request in super().propose())
 
 
 @pytest.mark.parametrize(

@@ -27,10 +27,8 @@ def test_the_curve_has_a_point_for_every_rule_better_than_all_before():
         cost = cost.plus(f_hf=1.0)
         cost = cost if f_hf is None else cost.reaching(f_hf, name)
     cost = cost.plus(other=7.0)
-    assert [(point.sample, point.f_hf, point.solver_s) for point in cost.curve] == [
-        ("a", -5.0, 14.0),
-        ("e", -4.0, 18.0),
-    ]
+    points = [(point.sample, point.f_hf, point.solver_s) for point in cost.curve]
+    assert points == [("a", -5.0, 14.0), ("e", -4.0, 18.0)]
     assert cost.curve[-1].work_s == pytest.approx(cost.work_s - cost.other_s)
     assert cost.solved == 4
     assert cost.f_hf_s == 5.0, "failed solves cost as much as others"

@@ -54,10 +54,10 @@ PAPER = SearchConfig(threshold_share=None)
 
 
 def test_founders_are_the_ceiling_of_alpha_n():
-    counts = [
-        founders(SearchConfig(elite_fraction=alpha, population=n)) for alpha, n in ((0.28, 25), (0.01, 8))
-    ]
-    assert counts == [7, 1], "0.28 * 25 is 7.000000000000001 in floating point"
+    def count(alpha, n):
+        return founders(SearchConfig(elite_fraction=alpha, population=n))
+
+    assert (count(0.28, 25), count(0.01, 8)) == (7, 1), "0.28 * 25 is 7.000000000000001 in floating point"
 
 
 def test_the_papers_tau_is_the_low_fidelity_of_the_elite_of_worst_high_fidelity():

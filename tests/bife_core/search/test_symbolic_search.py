@@ -10,25 +10,16 @@ BROUGHT = "def candidate_variable_score(f):\n    return f[18]\n"
 
 def founded():
     """Return a search of two niches that has its elite: the first agrees, the second solves."""
-    config = SearchConfig(
-        algorithm="symbolic", samples=20, initial=8, population=4, elite_fraction=0.5, options={"niches": 2}
-    )
-    search = SymbolicSearch(config)
+    sizes = {"samples": 20, "initial": 8, "population": 4, "elite_fraction": 0.5, "options": {"niches": 2}}
+    search = SymbolicSearch(SearchConfig(algorithm="symbolic", **sizes))
     asked = [request for request in search.ask() if isinstance(request, SampleRequest)]
     agrees = {0: 0.5, 1: 0.3}
     niches = [request.training["niche"] for request in asked if request.training]
     assert sorted(niches) == [0] * 4 + [1] * 4
-    answered(
-        search,
-        *(
-            sample(request.id, agrees[niche] + place / 1000)
-            for place, (request, niche) in enumerate(zip(asked, niches, strict=True))
-        ),
-    )
+    agreeing = [agrees[niche] + place / 1000 for place, niche in enumerate(niches)]
+    answered(search, *(sample(request.id, f_lf) for request, f_lf in zip(asked, agreeing, strict=True)))
     solves = [request for request in search.ask() if isinstance(request, SolveRequest)]
-    assert [request.sample.niche for request in solves] == [0, 1], (
-        "the best of each, not the two that agree most"
-    )
+    assert [request.sample.niche for request in solves] == [0, 1], "the best of each, not of all"
     answered(search, solve(solves[0].id, -2.0), solve(solves[1].id, -1.0))
     return search
 
@@ -42,7 +33,6 @@ def test_a_rule_is_solved_with_where_it_reaches_the_tau_of_its_niche():
     answered(search, *(sample(request.id, 0.4) for request in asked))
     earned = {request.id for request in search.ask() if isinstance(request, SolveRequest)}
     assert earned == {request.id for request in asked if request.training and request.training["niche"] == 1}
-    assert worst.f_lf is not None
     assert worst.f_lf > 0.4
 
 
@@ -51,8 +41,6 @@ def test_a_child_is_of_the_niche_of_its_better_parent():
     ranks = {rule.id: rank for rank, rule in enumerate(search.population)}
     niches = set()
     for request in search.ask():
-        assert isinstance(request, SampleRequest)
-        assert request.training is not None
         better, worse = request.parents
         assert ranks[better.id] < ranks[worse.id]
         assert request.training["niche"] == better.niche
@@ -61,9 +49,8 @@ def test_a_child_is_of_the_niche_of_its_better_parent():
 
 
 def test_one_of_each_niche_founds_the_elite_and_so_does_the_first_rules():
-    search = SymbolicSearch(
-        SearchConfig(algorithm="symbolic", samples=8, initial=8, population=2, first_rules=(BROUGHT,))
-    )
+    sizes = {"samples": 8, "initial": 8, "population": 2}
+    search = SymbolicSearch(SearchConfig(algorithm="symbolic", first_rules=(BROUGHT,), **sizes))
     answered(search, *(sample(request.id, 0.1 + place / 100) for place, request in enumerate(search.ask())))
     called = [request.sample.niche for request in search.ask() if isinstance(request, SolveRequest)]
     assert sorted(called, key=str) == [0, 1, 2, 3, None]

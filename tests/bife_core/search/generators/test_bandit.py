@@ -6,8 +6,8 @@ from decimal import Decimal
 import pytest
 
 from bife_core.search import Sample, SampleRequest
-from bife_core.search.generators.account import Call
 from bife_core.search.generators.openai_compatible import choose_model
+from tests.support.journals import call
 
 MODELS = ("small", "large")
 
@@ -21,28 +21,14 @@ def history(improved, usd, written=20):
             f_hf = -1.0 if number < improved[model] else (-9.0 if number % 2 else None)
             name = f"{model}{number}"
             samples.append(Sample(id=name, generation=1, operator="m1", parents=("first",), f_hf=f_hf))
-            price = usd[model]
-            calls.append(
-                Call(
-                    key=name,
-                    model=model,
-                    base_url="http://here/v1",
-                    prompt_digest="d",
-                    prompt_version="v",
-                    messages=(),
-                    started_unix_s=1.0,
-                    status="ok",
-                    prompt_tokens=100,
-                    cost_usd=None if price is None else Decimal(price),
-                )
-            )
+            facts = {"model": model, "status": "ok", "prompt_tokens": 100}
+            calls.append(call(name, cost_usd=usd[model] and Decimal(usd[model]), **facts))
     return samples, calls
 
 
 def chosen(samples, calls, models=MODELS):
-    asked = (
-        SampleRequest(id="x", generation=2, operator="m1", seed=seed, number=seed) for seed in range(200)
-    )
+    about = {"id": "x", "generation": 2, "operator": "m1"}
+    asked = (SampleRequest(seed=seed, number=seed, **about) for seed in range(200))
     return Counter(choose_model(models, request, samples, calls) for request in asked)
 
 

@@ -12,16 +12,9 @@ def sample(number, **known):
 
 
 def test_a_constant_feature_is_named_and_left_out_of_the_list():
-    text = measured_features(
-        ABOUT.model_copy(
-            update={
-                "features": (
-                    FeatureRange(index=0, quantiles=(-2.0, -1.0, 0.0, 0.123456, 7.0)),
-                    FeatureRange(index=18, quantiles=(0.5, 0.5, 0.5, 0.5, 0.5)),
-                )
-            }
-        )
-    )
+    obj = FeatureRange(index=0, quantiles=(-2.0, -1.0, 0.0, 0.123456, 7.0))
+    slack = FeatureRange(index=18, quantiles=(0.5,) * 5)
+    text = measured_features(ABOUT.model_copy(update={"features": (obj, slack)}))
     assert "- [0] obj_coef: " in text
     assert "## objective (computed once per solve: free)" in text
     assert "[-2 | -1 | 0 | 0.123 | 7]" in text
@@ -49,9 +42,8 @@ def test_what_adds_to_the_best_feature_is_named_the_most_first():
         for index in range(12)
     ]
     text = measured_features(ABOUT.model_copy(update={"features": (*others, best)}))
-    named = text.split(
-        "adds most to the best, [67] active_coef_weight4_sum (0.49): F_LF of its product with "
-    )[1]
+    head = "adds most to the best, [67] active_coef_weight4_sum (0.49): F_LF of its product with "
+    named = text.split(head)[1]
     assert named.startswith("[11]^-0.5 0.61, [10]^-0.5 0.60, ")
     assert named.count("^") == 10
 
@@ -69,9 +61,8 @@ def test_of_a_rule_whose_numbers_were_fitted_the_description_says_so():
 def test_a_parent_has_its_scores_and_where_it_fails():
     parent = sample(1, f_lf=0.25, f_hf=-6.0)
     context = ABOUT.model_copy(update={"rpb": -8.0, "failings": {parent.id: ("Bad at the root.",)}})
-    assert scores(parent, context) == (
-        "F_LF 0.250, F_HF -6 (0.75 times the cost of SCIP's own rule). Bad at the root."
-    )
+    said = "F_LF 0.250, F_HF -6 (0.75 times the cost of SCIP's own rule). Bad at the root."
+    assert scores(parent, context) == said
     assert scores(sample(2), context) == "not scored."
     context = context.model_copy(update={"regrets": {parent.id: 0.1234}, "earlier": (sample(3, f_hf=-7.0),)})
     assert "It is the best rule so far. Bad" in scores(parent, context)

@@ -17,7 +17,6 @@ CODE = "import math\n\n\n" + BODY.replace("up *", "math.sqrt(up) *")
 
 
 def names(source):
-    assert source is not None
     return [node.name for node in ast.parse(source).body if isinstance(node, ast.FunctionDef)]
 
 
@@ -38,11 +37,7 @@ READ = {  # what a model answers, the rule in it, and its thought
         fence: (f"{{{IDEA}}}\n\n{fence}\n{CODE}{fence[:3]}{'`' * (fence[3:4] == '`')}\nDone.", CODE, IDEA)
         for fence in ("```", "~~~Python", "````py", "```python", "```python3 title=rule.py")
     },
-    "between sentences": (
-        f"It multiplies gains.\n\n{CODE}\nThis should work well.",
-        CODE,
-        "It multiplies gains.",
-    ),
+    "between sentences": (f"It takes gains.\n\n{CODE}\nThis should work well.", CODE, "It takes gains."),
     "bare": (BODY, BODY, None),
     "a docstring": (DOCUMENTED, DOCUMENTED, "Slack alone."),
     **{
@@ -60,17 +55,9 @@ READ = {  # what a model answers, the rule in it, and its thought
     "a lone tag inside": (f"```python\n# </think>\n{BODY}```\n", BODY, None),
     "a lone tag after it": (f"```python\n{BODY}```\nI left </think> out.\n", BODY, None),
     "an announcement": (f"Here is the rule you asked for:\n\n```python\n{CODE}```", CODE, None),
-    "braces after the code": (
-        f"```python\n{BRACES}```\n{{Gains weighed\nby side}}",
-        BRACES,
-        "Gains weighed by side",
-    ),
+    "braces after the code": (f"```python\n{BRACES}```\n{{Gains\nby side}}", BRACES, "Gains by side"),
     "braces in the code": (f"```python\n{BRACES}```", BRACES, None),
-    "several blocks": (
-        f"It was\n```python\n{OLD}```\nMine:\n```python\n{CODE}```\n```python\n{USE}\n```",
-        CODE,
-        None,
-    ),
+    "several blocks": (f"It was\n```python\n{OLD}```\nMine:\n{FINAL}```python\n{USE}\n```", CODE, None),
     "a fence with something else": (f"```\nscore = gain * slack\n```\n\n{CODE}", CODE, None),
     **{
         f"a draft and the final one, {how}": (answer, CODE, None)
@@ -176,7 +163,6 @@ def test_helpers_and_constants_stay_and_calls_and_idle_imports_go():
         "if __name__ == '__main__':\n    print(candidate_variable_score([0] * 72))\n"
     )
     source = parse_answer(f"```python\n{code}```").source
-    assert source is not None
     assert names(source) == ["half", BRANCHING.function]
     assert "EPS = 1e-9  # floor" in source
     assert source.startswith("import math\n")
@@ -192,7 +178,6 @@ def test_a_used_import_that_is_not_allowed_stays_for_the_rule_check_to_refuse():
 def test_forgotten_imports_are_added():
     code = BODY.replace("up *", "np.sqrt(math.fabs(up)) *")
     source = parse_answer(f"```python\n{code}```").source
-    assert source is not None
     assert source.startswith("import math\nimport numpy as np\n")
 
 
@@ -222,7 +207,6 @@ def test_imports_inside_the_function_are_not_doubled():
 def test_what_is_no_rule_has_a_sentence_that_says_why(answer, part):
     parsed = parse_answer(answer)
     assert parsed.source is None
-    assert parsed.failure is not None
     assert part in parsed.failure
     assert "\n" not in parsed.failure
 

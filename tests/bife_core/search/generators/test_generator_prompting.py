@@ -12,15 +12,9 @@ from tests.support import journals
 
 ABOUT = PromptContext(benchmark="set_covering")
 
+FIRST = {"source": "def one(): return '$notaplaceholder {x}'", "thought": "first thought", "f_lf": 0.25}
 PARENTS = (
-    Sample(
-        id="g00-c01",
-        generation=0,
-        operator="i1",
-        source="def one(): return '$notaplaceholder {x}'",
-        thought="first thought",
-        f_lf=0.25,
-    ),
+    Sample(id="g00-c01", generation=0, operator="i1", **FIRST),
     Sample(id="g00-c02", generation=0, operator="i1", source="def two(): return 2"),
 )
 
@@ -34,13 +28,8 @@ def text(operator):
     return message.content
 
 
-PLAIN = {
-    "i1": "ec8e5a3cc9099c81",
-    "e1": "2c690ae3af3afe6a",
-    "e2": "1f5b649292281452",
-    "m1": "49b34688933840b4",
-    "m2": "9d587b7590663ca1",
-}
+PLAIN = {"i1": "ec8e5a3cc9099c81", "e1": "2c690ae3af3afe6a", "e2": "1f5b649292281452"}
+PLAIN |= {"m1": "49b34688933840b4", "m2": "9d587b7590663ca1"}
 """Hashes of the plain prompts: recorded answers are found by them."""
 
 
@@ -93,17 +82,14 @@ def test_an_informed_prompt_as_a_whole(golden_dir):
     ],
 )
 def test_a_rule_to_change_is_called_what_its_solves_show(known, standing):
-    context = ABOUT.model_copy(
-        update={"rpb": -8.0, "earlier": (PARENTS[1].model_copy(update={"f_hf": -6.0}),)}
-    )
+    earlier = PARENTS[1].model_copy(update={"f_hf": -6.0})
+    context = ABOUT.model_copy(update={"rpb": -8.0, "earlier": (earlier,)})
     parent = PARENTS[0].model_copy(update=known)
     for operator in ("m1", "m2"):
         content = assemble(request(operator, (parent,)), context)[0].content
         assert f"# Your task\n\nBelow is {standing}. " in content
-        assert (
-            "Below is a rule that works. "
-            in assemble(request(operator, (parent,)), context, "paper")[0].content
-        )
+        (plain,) = assemble(request(operator, (parent,)), context, "paper")
+        assert "Below is a rule that works. " in plain.content
 
 
 def test_the_best_rule_is_shown_in_full_where_a_rule_has_parents():
@@ -113,14 +99,12 @@ def test_the_best_rule_is_shown_in_full_where_a_rule_has_parents():
     context = ABOUT.model_copy(
         update={"earlier": (slower, best, copy), "executions": {"g00-c09": "instance | nodes"}, "tau": 0.24}
     )
-    shown = "\n\nF_LF is 0.240"
     for operator, parents, number in (("e2", (slower, PARENTS[1]), 3), ("m1", (slower,), 2)):
         content = assemble(request(operator, parents), context)[0].content
         shown = content.split("# Where the search stands\n\n")[1]
         assert shown.startswith("A rule is now evaluated in the solver if its F_LF is 0.240 or more.\n\n")
-        assert (
-            f"Rule {number}. Its author left no description.\nF_HF -2. It is the best rule so far." in shown
-        )
+        without = "Its author left no description."
+        assert f"Rule {number}. {without}\nF_HF -2. It is the best rule so far." in shown
         assert "instance | nodes\n\n```python\ndef best(): return 3\n```" in shown
         assert "F_LF 0.300, chose in all recorded decisions like a rule of F_LF 0.250, F_HF -6" in content
     assert "def best" not in assemble(request("i1", ()), context)[0].content, "it has a theme of its own"
@@ -128,9 +112,8 @@ def test_the_best_rule_is_shown_in_full_where_a_rule_has_parents():
 
 
 def test_prompts_of_one_search_begin_alike_up_to_the_task():
-    context = ABOUT.model_copy(
-        update={"instances": ("Variables: 9 binary.",), "fitting": True, "low": "a share", "high": "a cost"}
-    )
+    about = {"instances": ("Variables: 9 binary.",), "fitting": True, "low": "a share", "high": "a cost"}
+    context = ABOUT.model_copy(update=about)
     later = {"tau": 0.3, "earlier": (PARENTS[0].model_copy(update={"f_hf": -6.0}),)}
     contents = [
         assemble(request(operator), about)[0].content

@@ -14,9 +14,8 @@ from tests.support.stored import account_at
 def test_the_form_lists_every_generator_and_no_other_is_taken():
     form = GeneratorConfig.model_json_schema()["properties"]["kind"]
     assert form["enum"] == list(GENERATORS)
-    with pytest.raises(
-        ValidationError, match=r"no generator 'nobody'; choose one of offline, openai, replay"
-    ):
+    sentence = "no generator 'nobody'; choose one of offline, openai, replay"
+    with pytest.raises(ValidationError, match=sentence):
         GeneratorConfig(kind="nobody")
     with pytest.raises(ValidationError, match="needs 'replay_from'"):
         GeneratorConfig(kind="replay")
@@ -27,11 +26,8 @@ def test_every_generator_keeps_to_the_contract(tmp_path, monkeypatch):
         monkeypatch.delenv(name, raising=False)
     with ModelApi(then="apt") as api:
         api.configure(monkeypatch)
-        for config in (
-            GeneratorConfig(),
-            GeneratorConfig(kind="openai"),
-            GeneratorConfig(kind="replay", replay_from=tmp_path),
-        ):
+        replaying = GeneratorConfig(kind="replay", replay_from=tmp_path)
+        for config in (GeneratorConfig(), GeneratorConfig(kind="openai"), replaying):
             generator = open_generator(config, account_at(tmp_path))
             assert generator.name == config.kind
             check_generator(generator)

@@ -4,13 +4,14 @@ from bife_core.base.errors import GeneratorError
 from bife_core.language.rules import check_source
 from bife_core.language.rules.types import Program
 from bife_core.search import Sample, SampleRequest
-from bife_core.search.generators.account import Call, recorded_calls
+from bife_core.search.generators.account import recorded_calls
 from bife_core.search.generators.base import PromptContext
 from bife_core.search.generators.config import GeneratorConfig
 from bife_core.search.generators.prompting import assemble, prompt_digest, prompt_version
 from bife_core.search.generators.replay import ReplayGenerator
 from bife_core.solver.methods.references import method_of
 from tests.support.documents import DOCS
+from tests.support.journals import call
 from tests.support.model_answers import good_answer, rule_source
 from tests.support.stored import record
 
@@ -20,30 +21,16 @@ ABOUT = PromptContext(benchmark="set_covering")
 def request(key, seed=0, operator="i1"):
     parent = Sample(id="p", generation=0, operator="i1", source=rule_source(9))
     parents = () if operator == "i1" else (parent,)
-    return SampleRequest.model_validate(
-        {"id": key, "generation": 1, "operator": operator, "parents": parents, "seed": seed}
-    )
+    return SampleRequest(id=key, generation=1, operator=operator, parents=parents, seed=seed)
 
 
 def recorded(directory, asked, answer, number=1):
     messages = assemble(asked, ABOUT)
-    record(
-        directory,
-        Call(
-            key=asked.id,
-            number=number,
-            model="recorded-model",
-            base_url="http://localhost/v1",
-            prompt_digest=prompt_digest(messages),
-            prompt_version=prompt_version(),
-            messages=messages,
-            started_unix_s=0.0,
-            seconds=1.0,
-            status="error" if answer is None else "ok",
-            error="timeout." if answer is None else None,
-            answer=answer,
-        ),
+    sent = call(
+        asked.id, number=number, prompt_digest=prompt_digest(messages), prompt_version=prompt_version()
     )
+    ended = {"status": "error", "error": "timeout."} if answer is None else {"status": "ok", "answer": answer}
+    record(directory, sent.model_copy(update={"messages": messages, **ended}))
 
 
 def replaying(folder):
@@ -104,11 +91,10 @@ def test_the_answers_beside_the_documents_are_rules(folder):
     calls, of_starts = recorded_calls(folder), folder.parent.name == "item_placement"
     assert len(calls) == len(list(folder.iterdir())) >= (10 if of_starts else 32)
     replay, component = replaying(folder), "start" if of_starts else "branching"
-    for call in calls:
-        sample_request = request(call.key, operator=call.operator).model_copy(update={"component": component})
+    for made in calls:
+        sample_request = request(made.key, operator=made.operator).model_copy(update={"component": component})
         source = replay.generate(sample_request, ABOUT).source
-        assert source is not None
         if of_starts:
             assert method_of(source).start.source == source
         else:
-            assert isinstance(check_source(source), Program), call.key
+            assert isinstance(check_source(source), Program), made.key

@@ -9,7 +9,7 @@ from bife_core.language.components import BRANCHING
 from bife_core.language.rules import REFERENCE_RULES, CompiledRule, compile_rule, rule_sha
 from bife_core.search import ReflectionRequest, Sample, SampleRequest
 from bife_core.search.generators import PromptContext
-from bife_core.search.generators.offline import OfflineGenerator
+from bife_core.search.generators.offline import OfflineGenerator, operators
 from bife_core.search.generators.offline.expression import (
     CancelledError,
     Leaf,
@@ -25,18 +25,10 @@ from bife_core.search.generators.offline.expression import (
     terms_of,
     walk,
 )
-from bife_core.search.generators.offline.operators import (
-    distance,
-    explore,
-    recombine,
-    sample_rule,
-    tune,
-    vary,
-)
 from bife_core.search.generators.offline.source import describe, read, write
 from bife_core.search.generators.prompting import OPERATORS
 
-ABOUT = PromptContext(benchmark="any")
+ABOUT, sample_rule = PromptContext(benchmark="any"), operators.sample_rule
 SLACK, UP, DOWN = Leaf(18), Leaf(20), Leaf(21)
 
 
@@ -145,18 +137,19 @@ def test_each_operator_does_what_it_is_for(seed):
     rng = np.random.default_rng(seed)
     one, other = sample_rule(rng), sample_rule(rng)
     read_by_parents = {*leaves(one), *leaves(other)}
-    tuned = tune(rng, one)
+    tuned = operators.tune(rng, one)
     assert tuned != one
     if any(isinstance(part, Operation) and part.numbers for part in walk(one)):
         assert (leaves(tuned), join_of(tuned)) == (leaves(one), join_of(one))
-    varied = vary(rng, one)
+    varied = operators.vary(rng, one)
     assert varied != one
     assert len({*leaves(varied)} ^ {*leaves(one)}) <= 3, "one part changed"
-    crossed = recombine(rng, (one, other), most=4)
+    crossed = operators.recombine(rng, (one, other), most=4)
     assert len(terms_of(crossed)) <= 5
     assert read_by_parents & {*leaves(crossed)}
-    fresh = [sample_rule(np.random.default_rng(100 + seed)) for _ in range(1)]
-    assert distance(explore(np.random.default_rng(100 + seed), (one,)), one) >= distance(fresh[0], one)
+    fresh, distance = sample_rule(np.random.default_rng(100 + seed)), operators.distance
+    explored = operators.explore(np.random.default_rng(100 + seed), (one,))
+    assert distance(explored, one) >= distance(fresh, one)
 
 
 def test_only_offered_features_are_drawn():
@@ -164,7 +157,7 @@ def test_only_offered_features_are_drawn():
     offered = tuple(map(Leaf, (18, 19, 20, 21, 24, 48)))
     rule = sample_rule(rng, offered)
     for _ in range(100):
-        rule = vary(rng, rule, offered)
+        rule = operators.vary(rng, rule, offered)
         assert set(leaves(rule)) <= set(offered)
 
 

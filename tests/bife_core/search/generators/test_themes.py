@@ -4,10 +4,8 @@ from bife_core.search.generators.prompting import theme, themes
 
 
 def ranges(*roles):
-    return [
-        FeatureRange(index=one.index, quantiles=(0.0, 0.0, 0.0, 0.0, float(one.group.role in roles)))
-        for one in FEATURES
-    ]
+    highest = {one.index: float(one.group.role in roles) for one in FEATURES}
+    return [FeatureRange(index=index, quantiles=(0.0,) * 4 + (high,)) for index, high in highest.items()]
 
 
 def test_there_are_many_themes_and_each_needs_roles_of_the_table():

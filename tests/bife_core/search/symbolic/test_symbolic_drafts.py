@@ -28,17 +28,9 @@ def recorded(tmp_path):
 def fitted(recorded, children, *parents, workers=None, **further):
     training = {"terms": 2, "children": children, "rank": 0, "niche": 0, "seed": 7, "parents": parents}
     asked = {"search": "symbolic", "decisions": str(recorded), "folder": str(recorded.parent)}
-    return (
-        (workers or InProcess())
-        .submit(
-            "bife_core.search.base:train_rule",
-            asked | {"training": training | {"others": ()} | further},
-            limit_s=300.0,
-            memory_mb=room_for(recorded),
-            reads=[recorded],
-        )
-        .result()
-    )
+    asked["training"] = training | {"others": ()} | further
+    allowed = {"limit_s": 300.0, "memory_mb": room_for(recorded), "reads": [recorded]}
+    return (workers or InProcess()).submit("bife_core.search.base:train_rule", asked, **allowed).result()
 
 
 def test_a_worker_fits_what_this_process_does(recorded, pool):
