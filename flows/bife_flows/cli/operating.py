@@ -174,7 +174,7 @@ def down() -> None:
 def status() -> None:
     """Say what is in this home: champions, searches, money, what waits, disk; and whether what `bife up` runs answers.
 
-    The exit code is 1 unless all of it answers.
+    The exit code is 1 if a part of it does not answer.
     """
     from bife_flows.operate.servers import current
 
@@ -189,13 +189,12 @@ def status() -> None:
             say(section.sentence)
         if section.rows:
             show_table(section.columns, [list(map(_linked, row)) for row in section.rows], numbers=False)
-    if state is None:
-        raise CommandEnd(f"BiFE is not up in {home.root}; `bife up` starts it.")
-    if not state.health:
-        raise CommandEnd(f"BiFE is starting in {home.root}.")
+    say()
+    if state is None or not state.health:
+        say(f"BiFE is {'starting' if state else 'not up; `bife up` starts it'}.")
+        return
     from rich.text import Text
 
-    say()
     marks = {True: Text("answers", style="green"), False: Text("does not answer", style="bold red")}
     parts = [(name, marks[good], state.addresses.get(name, "")) for name, good in answering.items()]
     show_table(("part", "state", "address"), parts, numbers=False)
