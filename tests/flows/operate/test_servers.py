@@ -7,6 +7,7 @@ import socket
 import subprocess
 import sys
 import time
+from functools import cache
 
 import psutil
 import pytest
@@ -202,11 +203,15 @@ def test_a_database_that_prefect_does_not_know_is_said_to_be_so(tmp_path, monkey
     (tmp_path / "prefect.db").write_bytes(b"no database" * 100)
     settings = {PREFECT_SERVER_DATABASE_CONNECTION_URL: f"sqlite+aiosqlite:///{tmp_path / 'prefect.db'}"}
     reason = "file is not a database. If a newer Prefect wrote its database, install"
-    monkeypatch.setattr(
-        running, "_launched", running._launched.__wrapped__
-    )  # another test may have launched one
-    with temporary_settings(settings), pytest.raises(ServerError, match=re.escape(reason)):
-        running.start_embedded_api.__wrapped__()
+    launched = cache(running._launched.__wrapped__)  # another test may have launched one
+    monkeypatch.setattr(running, "_launched", launched)
+    with temporary_settings(settings):
+        failed, _ = launched()
+        with pytest.raises(ServerError, match=re.escape(reason)):
+            running.start_embedded_api.__wrapped__()
+        another, _ = launched()
+        another.stop()
+    assert another is not failed
 
 
 def test_a_taken_port_is_passed_over_unless_it_was_asked_for():
