@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
-_FOLDED: Final = 20  # characters at which the last column of a table breaks words
+_FOLDED: Final = 32  # characters at which the last column of a table breaks words
 
 
 def standard_output() -> Console:

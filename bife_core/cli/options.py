@@ -65,6 +65,14 @@ Output: TypeAlias = Annotated[Path, Option(metavar="FILE", callback=_of_configur
 class Command(TyperCommand):
     """A command whose help says of an option that is a setting what a form says of it."""
 
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the words of a command line; a refusal is without the kind of Python's error, which typer names."""
+        try:
+            return super().parse_args(ctx, args)
+        except typer.BadParameter as error:
+            error.message = error.message.removeprefix("Value error, ")
+            raise
+
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Print the help."""
         settings: list[Any] = [each for each in self.params if each.name in OPTIONS]

@@ -24,6 +24,7 @@ def test_no_width_breaks_a_word(shown, width):
     text = shown(width, numbers=False)
     for word in " ".join((*COLUMNS, *ROW)).split():
         assert word in text
+    assert CHAMPION[0] in shown(width, COLUMNS[1::-1], [CHAMPION[::-1]], numbers=False), "last"
 
 
 def test_what_fits_is_one_line_and_what_is_too_wide_is_a_list(shown):
