@@ -34,12 +34,13 @@ _PEERS: Final = (
     "installed: a minute and a half more at most."
 )
 _SHORT: Final = ["high.time_limit_s=15"]
+_OUTPUT: Final = Path("doctor-DIR.set")  # with the name of the folder, so that each folder has its own
 
 
 def doctor(
     instances: Annotated[Path | None, Option(metavar="DIR", help=_INSTANCES)] = None,
     groups: Annotated[str | None, Option(metavar="REGEX")] = None,
-    output: Output = Path("doctor.set"),
+    output: Output = _OUTPUT,
     peers: Annotated[bool, Option("--peers", help=_PEERS)] = False,
 ) -> None:
     """Check solver, compiler, workers, tracking, Prefect and the model API, one line each."""
@@ -47,6 +48,7 @@ def doctor(
     if peers and instances is not None and not instances.is_dir():
         instances = None  # a family
     if instances is not None:
+        output = Path(f"doctor-{instances.resolve().name}.set") if output == _OUTPUT else output
         check_kept(output, instances)
         need = _need(instances, groups)
         if need.state == "warn":  # said before anything is solved
@@ -168,7 +170,7 @@ def _need(folder: Path, groups: str | None) -> Finding:
     return Finding("ok", need)
 
 
-def _instances(folder: Path, groups: str | None = None, output: Path = Path("doctor.set")) -> Finding:
+def _instances(folder: Path, groups: str | None = None, output: Path = _OUTPUT) -> Finding:
     from bife_core.instances.folder import open_folder
     from bife_core.run.stages.precheck import precheck
     from bife_core.run.stages.runtime import Runtime
@@ -188,7 +190,7 @@ def _instances(folder: Path, groups: str | None = None, output: Path = Path("doc
         usable,
         need.text,
         goes.sentence,
-        "What settings take, as a ratio to SCIP's defaults (solves end after 15 s):",
+        "Trial, instances, ratio to SCIP's defaults (* the best so far) and settings; solves end after 15 s:",
         *(trial.line(number, {}) for number, trial in enumerate(tuning.trials)),
         _at_once(tuning, output),
     )
