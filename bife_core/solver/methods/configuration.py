@@ -22,7 +22,7 @@ from bife_core.solver.inequalities import Kind
 from bife_core.solver.methods.base import BUILTIN_METHODS, RPB, AnyMethod, Method, ScipMethod
 from bife_core.solver.scip.branching import BranchingStats, Guard
 from bife_core.solver.scip.emphases import of_emphases, shortest
-from bife_core.solver.scip.libscip import function, scip_address, scip_errors
+from bife_core.solver.scip.libscip import function, scip_address, scip_errors, scip_version
 from bife_core.solver.scip.row_classes import LaterRows, RowClasses, Rows
 from bife_core.solver.scip.settings import Parameter, as_given, is_priority, settings_in, usual_parameters
 from bife_core.solver.starts.method import AnyStart, StartMethod
@@ -42,17 +42,22 @@ _INCOMPLETE: Final = re.compile(r"^# Without (.*), which .*\.json has\.$", re.MU
 """First line of a settings file that lacks parts of a configuration."""
 
 
+_FOUND: Final = re.compile(r"^# Found with SCIP (\d+\.\d+\.\d+)\.$", re.MULTILINE)
+"""First line of a complete one."""
+
+
 class Configuration(Method):
     """SCIP with the parameters `params`, under which `branching` chooses the variable.
 
     Rows of the classes `on_demand` enter the LP when they are violated, a `start` proposes solutions before SCIP
     solves, and `inequalities` that are ``knapsack`` are facets of the knapsacks of binaries, each proven before SCIP
-    gets it. Limits, tolerances and seeds are refused.
+    gets it. It was found with the SCIP of the version `scip`, by default this one. Limits, tolerances and seeds are
+    refused.
 
     Examples
     --------
     >>> lean = Configuration(params={"separating/maxrounds": 0}, branching=ScipMethod(name="pscost"))
-    >>> print(lean.text, end="")
+    >>> print(lean.settings, end="")
     branching/pscost/priority = 10000000
     separating/maxrounds = 0
     """
@@ -64,6 +69,7 @@ class Configuration(Method):
     branching: AnyMethod = ScipMethod.model_construct(name=RPB)
     start: AnyStart | None = None
     inequalities: Kind | None = None
+    scip: str = Field(default_factory=scip_version, pattern=r"^\d+\.\d+\.\d+$")
 
     @field_validator("params")
     @classmethod
@@ -159,7 +165,7 @@ class Configuration(Method):
     @property
     def text(self) -> str:
         """The settings file if it is complete, JSON otherwise."""
-        return super().text if self.beside_settings else self.settings
+        return super().text if self.beside_settings else f"# Found with SCIP {self.scip}.\n{self.settings}"
 
     @property
     def chosen(self) -> str:
@@ -201,7 +207,7 @@ class Configuration(Method):
     def files(self, output: Path) -> dict[Path, str]:
         """Return the text of each file by path, the complete one first: a settings file holds no rule of BiFE."""
         if not self.beside_settings and output.suffix == ".set":
-            return {output: self.settings}
+            return {output: self.text}
         complete = {output.with_suffix(".json"): super().text}
         note = f"# Without {' and '.join(self.beside_settings)}, which {output.stem}.json has.\n"
         return complete if output in complete else complete | {output: note + self.settings}
@@ -235,7 +241,8 @@ class Configuration(Method):
                 rules = ", ".join(BUILTIN_METHODS)
                 raise RuleError(f"{name} has SCIP branch by {first}; a method branches by one of {rules}.")
             rest = {parameter: value for parameter, value in params.items() if not is_priority(parameter)}
-            return cls(name=name, params=rest, branching=ScipMethod(name=first))
+            found = {"scip": found_with[1]} if (found_with := _FOUND.search(text)) else {}
+            return cls(name=name, params=rest, branching=ScipMethod(name=first), **found)
         except ConfigError as error:
             raise RuleError(str(error)) from error
         except ValidationError as error:
@@ -245,8 +252,12 @@ class Configuration(Method):
         """Set the parameters, put rows on demand and attach the branching method.
 
         A parameter that the model has fixed, or not at SCIP's default, stays; a warning names these. Another says
-        that the model has no row of the classes on demand.
+        that the model has no row of the classes on demand, a third that it was found with another minor version of
+        SCIP.
         """
+        if self.scip.rpartition(".")[0] != (present_scip := scip_version()).rpartition(".")[0]:
+            other = f"{self.name} was found with SCIP {self.scip}, and this is SCIP {present_scip}: compare it anew."
+            warnings.warn(other, stacklevel=4)
         present, usual = model.getParams(), usual_parameters()
         with scip_errors():
             for name, value in self.params.items():

@@ -1,5 +1,7 @@
 """A configuration: parameters of SCIP and what branches under them, as a method, a file and in a model."""
 
+import warnings
+
 import pyscipopt
 import pytest
 from pydantic import ValidationError
@@ -177,6 +179,22 @@ def test_a_parameter_that_the_model_has_fixed_stays(tmp_path):
     with pytest.warns(UserWarning, match=r"leaves what the model .* separating/maxrounds = -1 \(not 0\)\."):
         attach(model, WITH_RULE)
     assert model.getParam("branching/scorefunc") == "q"
+
+
+@pytest.mark.parametrize("branching", [RPB, "general"])
+def test_a_file_found_with_another_minor_version_of_scip_warns_once_it_is_used(branching, tmp_path):
+    lean = Configuration(params={"branching/scorefunc": "q"}, branching=load_method(branching))
+    for version, warns in (
+        (lean.scip, False),
+        (f"{lean.scip.rpartition('.')[0]}.99", False),
+        ("9.2.1", True),
+    ):
+        (first, text), *_ = lean.model_copy(update={"scip": version}).files(tmp_path / "lean.set").items()
+        first.write_text(text)
+        with warnings.catch_warnings(record=True) as caught:
+            attach(pyscipopt.Model(), first)
+        about = f"{load_method(first).name} was found with SCIP 9.2.1, and this is SCIP {lean.scip}: compare it anew."
+        assert [str(each.message) for each in caught] == [about] * warns
 
 
 def test_a_rule_in_it_that_is_not_allowed_is_refused_when_it_is_loaded(tmp_path):
