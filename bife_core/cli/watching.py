@@ -39,6 +39,9 @@ class Display(Observer):
         )
         self._later: Estimate | None = None  # of the stages after the present one
         self._pace = Pace(0.0, 0.0)
+        self._ended_s = self._expected_s = (
+            0.0  # wall seconds of stages that ended, but searches, and their estimate
+        )
         self._in_steps = False
         self._bar = self._bars.add_task("starting", total=None, left=self._left)
         self._stage = self._step = ""
@@ -60,11 +63,15 @@ class Display(Observer):
     def stage(self, name: str, about: str) -> None:
         """Name the stage that begins."""
         self.before_stage()
+        now = time.monotonic()
+        if self._stage != "search":  # which may have waited for a model
+            self._expected_s += self._pace.expected_s
+            self._ended_s += (now - self._pace.began_s) * bool(self._pace.expected_s)
         self._stage = name
         self._say(f"{name}: {about}")
         left, self._in_steps = self._later and self._later.at(name), False
         expected_s = dict(left.stages[:1]).get(name, 0.0) if left else 0.0
-        self._pace = Pace(expected_s, time.monotonic())
+        self._pace = Pace(expected_s, now)
         self._later = left.later if left and expected_s else left
         self._begin(name)
 
@@ -76,7 +83,9 @@ class Display(Observer):
         """Return what is left of all stages, empty where that is not known."""
         if self._later is None:
             return ""
-        minutes = (self._later.left_s + self._pace.left_s(time.monotonic())) / 60
+        # Beside other load later stages take that much longer too.
+        slower = max(self._ended_s / self._expected_s, 1.0) if self._expected_s else 1.0
+        minutes = (slower * self._later.left_s + self._pace.left_s(time.monotonic())) / 60
         return f"{f'about {minutes:.0f}' if minutes >= 1 else 'less than 1'} min left in all"
 
     def activity(self, text: str) -> None:

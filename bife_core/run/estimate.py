@@ -68,19 +68,19 @@ class Pace:
     """What is left of one stage, first by its estimate and then by how far it came in which time; wall seconds."""
 
     def __init__(self, expected_s: float, now_s: float) -> None:
-        self._expected_s, self._began_s = expected_s, now_s
+        self.expected_s, self.began_s = expected_s, now_s
         self._since_s, self._before, self._share = now_s, 0.0, 0.0
 
     def reached(self, share: float, now_s: float, stored: bool = False) -> None:
         """Note that a share of the stage is done; what an earlier run did, which is `stored`, tells no pace."""
         self._share = share
-        if stored or now_s - self._began_s < _STORED_S:
+        if stored or now_s - self.began_s < _STORED_S:
             self._since_s, self._before = now_s, share
 
     def left_s(self, now_s: float) -> float:
         """Return the seconds left; a stage that takes longer than expected is to go on for a quarter of its time."""
         passed_s, done = now_s - self._since_s, self._share - self._before
-        guess_s = max((1 - self._before) * self._expected_s - passed_s, passed_s / 4)
+        guess_s = max((1 - self._before) * self.expected_s - passed_s, passed_s / 4)
         if done <= 0:
             return guess_s
         weight = min(done / _MEASURED, 1.0)

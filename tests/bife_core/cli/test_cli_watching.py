@@ -101,6 +101,19 @@ def test_what_is_left_is_that_of_all_stages(monkeypatch):
     ]
 
 
+def test_what_is_left_grows_by_what_other_load_cost_and_then_falls(monkeypatch):
+    display = Display(Console(file=io.StringIO()))
+    stages = (("tuning", 120.0), ("search", 600.0), ("evaluation", 300.0))
+    display.expect(Estimate(stages=stages, cores=1))
+    now, left = time.monotonic(), []
+    monkeypatch.setattr(module.time, "monotonic", lambda: now)
+    for seconds, stage in ((0.0, "tuning"), (360.0, "search"), (4000.0, "evaluation")):
+        now += seconds
+        display.stage(stage, "it takes three times as long")
+        left.append(display._left())
+    assert left == [f"about {minutes} min left in all" for minutes in (17, 25, 5)]
+
+
 def test_a_terminal_gets_a_bar_below_the_lines_and_its_cursor_back():
     console = Console(file=io.StringIO(), force_terminal=True, width=110, highlight=False)
     with Display(console) as display:
