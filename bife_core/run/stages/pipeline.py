@@ -10,7 +10,7 @@ from bife_core.base.wording import counted
 from bife_core.language.components import COMPONENTS
 from bife_core.language.rules.reference_rules import BENCHMARK_RULES
 from bife_core.measure.evaluation.choice import Choice, choose
-from bife_core.measure.evaluation.comparison import WORTHWHILE, evidence_text, statement
+from bife_core.measure.evaluation.comparison import WORTHWHILE, statement
 from bife_core.measure.evaluation.protocol import unique
 from bife_core.measure.evaluation.summary import EvaluationSummary
 from bife_core.run.config import PipelineConfig
@@ -224,7 +224,7 @@ def _chosen(config: PipelineConfig, runtime: Runtime, methods: list[Method]) -> 
 
 
 def next_step(summary: EvaluationSummary, places: Mapping[str, str]) -> str:
-    """Return one of "use", "search longer" and "stop" with the number behind it; `places` of methods are by identity.
+    """Return "use" or "search longer" with the number behind it, or "stop"; `places` of methods are by identity.
 
     Where the leading method is significantly better, only settings without a rule that do as well are named.
     """
@@ -251,4 +251,4 @@ def next_step(summary: EvaluationSummary, places: Mapping[str, str]) -> str:
             f"Search longer: {judged.likely} more {judged.unit}s would show it at the measured ratio, "
             f"{judged.ratio:.3f}; {judged.further} are the fewest."
         )
-    return f"Stop: nothing to gain here ({evidence_text(judged)})."
+    return "Stop: nothing to gain here."

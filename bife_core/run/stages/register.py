@@ -63,7 +63,9 @@ def no_champion(registered: RegisteredRule, runtime: Runtime) -> str:
     if measured is None or CHAMPION in registered.aliases or registered.refusal:
         return ""
     decision = gate(measured, runtime.registry.find(registered.name, CHAMPION))
-    return "" if decision.promote else f"The rule is not champion. {decision.reason}"
+    # The sentence of the comparison, which comes before, has the numbers.
+    reason = decision.reason.partition(f": {measured.ratio:.3f} of")[0].rstrip(".")
+    return "" if decision.promote else f"The rule is not champion. {reason}."
 
 
 def evidence(config: PipelineConfig, runtime: Runtime, evaluated: EvaluationResult) -> Evidence:

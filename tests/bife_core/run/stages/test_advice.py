@@ -61,8 +61,7 @@ def test_more_instances_are_asked_for_where_they_would_show_it():
 
 @pytest.mark.parametrize("lead", [EVEN, NEARLY | {"missing": 2, "solves": 20}, NEARLY | {"likely": None}])
 def test_else_it_is_to_stop(lead):
-    found = next_step(ended(lead, tuned_scip=EVEN), FILES)
-    assert found.startswith(f"Stop: nothing to gain here (ratio {lead['ratio']:.3f}, ")
+    assert next_step(ended(lead, tuned_scip=EVEN), FILES) == "Stop: nothing to gain here."
 
 
 def test_a_method_without_a_file_is_nothing_to_use():
