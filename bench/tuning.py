@@ -4,9 +4,9 @@ Each of `--tuners` tunes SCIP's settings and one of `--methods` for `--seconds` 
 instances. `--test` other instances compare what it found, and with `--alone` the rules, with SCIP's default settings.
 After ``tpe/without`` only SCIP's own rules branch; ``tpe/model`` first tries what a language model proposed in the file
 `--answers` (`{family}` is the family). One JSON object a line: {family, seed, tuner, trials, cpu_s, design, found, led,
-notes}, where `led` are trials that became the best; for every method {family, seed, method, ratio, ci_low, ci_high,
-worst, missing, wrong}; and ratios of the first tuner to another (`over`). `--test-size` and `--test-limit` are those of
-the comparison.
+notes}, where `led` are trials that became the best; for every method {family, seed, metric, method, ratio, ci_low,
+ci_high, worst, missing, wrong}; and ratios of the first tuner to another (`over`). `--test-size` and `--test-limit` are
+those of the comparison, by the `--cost` of a trial and further `--metrics`.
 """
 
 from __future__ import annotations
@@ -136,7 +136,7 @@ def main() -> None:
     options = parse(
         __doc__, tuners=["tpe"], methods=["pscost", "general"], seconds=300.0, design=6, test=12, draw=20261201,
         home="bench-tuning", workers=1,
-        answers="", alone=False, cost="time", time_limit=120.0, test_size="", test_limit=0.0,
+        answers="", alone=False, cost="time", metrics=[], time_limit=120.0, test_size="", test_limit=0.0,
     )  # fmt: skip
     for family in options.families:
         for seed in options.seeds:
@@ -175,21 +175,20 @@ def tuned_and_judged(family: str, seed: int, options: Namespace) -> None:
             emit({"family": family, "seed": seed, "method": method.name, "ratio": 1.0})
     if not better:
         return
-    summary = compare(
-        better,
-        benchmark.instances("test", options.test),
-        metric=options.cost,
-        time_limit_s=options.test_limit or options.time_limit,
-        workers=options.workers,
-        store=store,
-    )
+    test = benchmark.instances("test", options.test)
     fields = {"method", "ratio", "ci_low", "ci_high", "worst", "missing"}
-    for row in summary.comparisons:
-        emit({"family": family, "seed": seed, **row.model_dump(include=fields), "wrong": summary.mismatches})
-    for other in configurations[1:]:
-        if (pair := summary.versus(other.name)) is not None:
-            about = {"family": family, "seed": seed, "method": summary.rule, "over": other.name}
-            emit(about | pair.model_dump(include=fields - {"method"}))
+    for metric in (options.cost, *options.metrics):
+        limit_s = options.test_limit or options.time_limit
+        summary = compare(
+            better, test, metric=metric, time_limit_s=limit_s, workers=options.workers, store=store
+        )
+        about = {"family": family, "seed": seed, "metric": metric}
+        for row in summary.comparisons:
+            emit(about | row.model_dump(include=fields) | {"wrong": summary.mismatches})
+        for other in configurations[1:]:
+            if (pair := summary.versus(other.name)) is not None:
+                over = {"method": summary.rule, "over": other.name}
+                emit(about | over | pair.model_dump(include=fields - {"method"}))
 
 
 if __name__ == "__main__":
