@@ -39,9 +39,8 @@ class Display(Observer):
         )
         self._later: Estimate | None = None  # of the stages after the present one
         self._pace = Pace(0.0, 0.0)
-        self._ended_s = self._expected_s = (
-            0.0  # wall seconds of stages that ended, but searches, and their estimate
-        )
+        # Wall seconds of stages that ended, but searches, and their estimate.
+        self._ended_s = self._expected_s = 0.0
         self._in_steps = False
         self._bar = self._bars.add_task("starting", total=None, left=self._left)
         self._stage = self._step = ""
