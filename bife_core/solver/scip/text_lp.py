@@ -39,7 +39,8 @@ _BOUND: Final = re.compile(
 _NOTED: Final = {
     "blanks": re.compile(
         rb"(?<![^\s+-])\d[\d.]*(?![eE][-+]?\d)[^\W\d]|(?<!\S)(?![-+]?inf)[^\W\d][\w.]*[-+<>=]", re.I
-    )
+    ),
+    "two_signs": re.compile(rb"[-+]\s*[-+]"),
 }
 _CONSTANT: Final = re.compile(rf"(?<![^\s+:-])({NUMBER})\s*(?=[-+]|\Z)".encode())
 _BRACKETED: Final = re.compile(rf"(?<![^\s\-+:<>=\[\]*^]){_NAME}\[\S*".encode())

@@ -22,6 +22,7 @@ FILES = {
     "any.counted": (LP, f"* SCIP STATISTICS\n*   Constraints : 3\n{MPS}"),
     "lp.no_end": ("End\n", ""),
     "lp.blanks": ("c: x + y >= 1", "c: x+y >= 1"),
+    "lp.two_signs": ("c: x + y >= 1", "c: x - -1 y >= 1"),
     "lp.quadratic_row": (">= 1\n", ">= 1\n d: [ x^2 ] >= 1\n"),
     "lp.objective": ("o: x + y", "o: x + y + 2.5"),
     "lp.huge": ("y <= 4", "y <= 1e20"),
