@@ -1,13 +1,6 @@
-from bife_core.search.generators.account import Account, Call, request_id
+from bife_core.search.generators.account import Account, request_id
 from bife_core.store.home import project_home
-
-SENT = {
-    "model": "m",
-    "base_url": "http://model.test",
-    "prompt_digest": "0",
-    "prompt_version": "0",
-    "messages": (),
-}
+from tests.support.journals import call
 
 
 def test_calls_are_listed_and_compared_with_what_a_provider_exports(bife, monkeypatch, tmp_path):
@@ -16,10 +9,10 @@ def test_calls_are_listed_and_compared_with_what_a_provider_exports(bife, monkey
     store = project_home().store
     store.open_study("a study", "search", "a study")
     account = Account(store, "a study")
-    answered, lost = (account.begin(Call(key=f"g00-c{number:02}", **SENT)) for number in range(2))
+    answered, lost = (account.begin(call(f"g00-c{number:02}")) for number in range(2))
     account.finish(answered.model_copy(update={"status": "ok", "prompt_tokens": 30, "completion_tokens": 12}))
     assert bife("calls").stdout.splitlines()[1].split()[-5:] == ["2", "1", "1", "42", "unknown"]
-    ids = [request_id("a study", call) for call in (answered, lost)]
+    ids = [request_id("a study", one) for one in (answered, lost)]
     assert ids[0] == "bife-a%20study.g00-c00.1"
 
     export = tmp_path / "export.csv"

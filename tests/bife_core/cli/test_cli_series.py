@@ -113,11 +113,10 @@ def test_no_solution_is_written_over_another(bife, days, tmp_path):
 
 
 def test_ctrl_c_ends_the_series(bife, days, monkeypatch):
-    monkeypatch.setattr(
-        Series, "solve", Mock(side_effect=InterruptedSolveError("The solve of day0.lp was interrupted."))
-    )
+    sentence = "The solve of day0.lp was interrupted."
+    monkeypatch.setattr(Series, "solve", Mock(side_effect=InterruptedSolveError(sentence)))
     done = bife("series", "days", days, "--time-limit", 10)
-    assert (done.exit_code, done.stderr) == (130, "Error: The solve of day0.lp was interrupted.\n")
+    assert (done.exit_code, done.stderr) == (130, f"Error: {sentence}\n")
 
 
 def test_what_a_killed_series_has_solved_is_not_solved_again(days, tmp_path):

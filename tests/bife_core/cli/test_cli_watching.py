@@ -68,10 +68,8 @@ def test_plain_output_breaks_a_long_silence(monkeypatch):
     display.activity("solving")
     display.progress(50, 150)
     display.progress(75, 150)
-    assert console.file.getvalue().splitlines() == [
-        "collection: 150 decisions",
-        "collection, solving: 50 of 150",
-    ]
+    lines = ["collection: 150 decisions", "collection, solving: 50 of 150"]
+    assert console.file.getvalue().splitlines() == lines
 
 
 def test_what_is_left_is_that_of_all_stages(monkeypatch):

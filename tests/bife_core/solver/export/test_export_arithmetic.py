@@ -12,18 +12,13 @@ from bench.export import compiler
 from bife_core.language.components import BRANCHING
 from bife_core.language.rules import REFERENCE_RULES, CompiledRule, Rejection, check_source, compile_rule
 from bife_core.solver.export.writing import feature_constant, rule_in_c
-from tests.bife_core.language.rules.test_rules_semantics import (
-    CALLS,
-    EXPRESSIONS,
-    HEAD,
-    HELPERS,
-    STATEMENTS,
-    edge_matrix,
-)
+from tests.bife_core.language.rules import test_rules_semantics as semantics
+from tests.support.marks import long_but
 
 pytestmark = pytest.mark.skipif(not compiler(), reason="there is no C compiler here")
 
-X = edge_matrix(200)
+HEAD = semantics.HEAD
+X = semantics.edge_matrix(200)
 X[0] = 1.0
 
 LAST_BIT = ("cbrt", "10.0 ** f[2]", "hypot")
@@ -44,25 +39,19 @@ def in_c(sources, folder):
     names = ", ".join(f"{feature_constant(i)} = {i}" for i in range(BRANCHING.n_features))
     head = "#include <math.h>\n#include <stdint.h>\n#include <stdlib.h>\n"
     plugin = files("bife_core.solver.export").joinpath("plugin.c").read_text(encoding="utf-8")
-    library = (
-        plugin.partition("/* What Python and numpy have")[2].partition("*/")[2].partition("/* --- */")[0]
-    )
+    whole = plugin.partition("/* What Python and numpy have")[2]
+    library = whole.partition("*/")[2].partition("/* --- */")[0]
     path = folder / f"rules_{len(list(folder.iterdir()))}.c"  # a library is loaded once under one name
     path.write_text("\n".join((head, f"enum {{ {names} }};", library, *parts)), encoding="utf-8")
     flags = "-std=c99 -O2 -fPIC -shared -ffp-contract=off -Wall -Werror -Wno-div-by-zero"
     command = [*compiler(), *flags.split(), "-Wno-unused-but-set-variable", str(path)]
-    done = subprocess.run(
-        [*command, "-o", str(path.with_suffix(".so")), "-lm"], capture_output=True, text=True, check=False
-    )
+    command += ["-o", str(path.with_suffix(".so")), "-lm"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    code = ctypes.CDLL(str(path.with_suffix(".so")))
-    scored = []
-    for k in range(len(sources)):
-        scores = np.empty(len(X))
-        getattr(code, f"run_{k}")(
-            X.ctypes.data_as(ctypes.c_void_p), len(X), scores.ctypes.data_as(ctypes.c_void_p)
-        )
-        scored.append(scores)
+    code, scored = ctypes.CDLL(str(path.with_suffix(".so"))), np.empty((len(sources), len(X)))
+    for k, scores in enumerate(scored):
+        pointers = (array.ctypes.data_as(ctypes.c_void_p) for array in (X, scores))
+        getattr(code, f"run_{k}")(next(pointers), len(X), next(pointers))
     return scored
 
 
@@ -85,19 +74,10 @@ def test_reference_rules(tmp_path):
 
 
 def test_statements(tmp_path):
-    assert_same([HELPERS, *(f"{HEAD}    {body}\n" for body in STATEMENTS)], tmp_path)
+    assert_same([semantics.HELPERS, *(f"{HEAD}    {body}\n" for body in semantics.STATEMENTS)], tmp_path)
 
 
-SHARE = pytest.mark.parametrize(
-    "step", [8, pytest.param(1, marks=pytest.mark.long)], ids=["every eighth", "all"]
-)
-
-
-@SHARE
-def test_expressions(step, tmp_path):
-    assert_same(of(EXPRESSIONS[::step]), tmp_path)
-
-
-@SHARE
-def test_functions(step, tmp_path):
-    assert_same(of(CALLS[::step]), tmp_path)
+@pytest.mark.parametrize("expressions", [semantics.EXPRESSIONS, semantics.CALLS], ids=["all", "functions"])
+@pytest.mark.parametrize("step", long_but([8, 1], [8]))
+def test_expressions(expressions, step, tmp_path):
+    assert_same(of(expressions[::step]), tmp_path)

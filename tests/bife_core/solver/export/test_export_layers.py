@@ -48,12 +48,8 @@ def test_the_compiled_program_is_scip_with_the_rule_and_takes_the_nodes_of_a_sol
     model.readProblem(str(knapsacks[0].path))
     model.writeProblem(str(path), verbose=False)
     commands = ["set branching bife maxshare 0", f"read {path}", "optimize", "display statistics", "quit"]
-    command = [
-        tmp_path / "whole",
-        "-s",
-        tmp_path / "whole.set",
-        *(part for each in commands for part in ("-c", each)),
-    ]
+    command = [tmp_path / "whole", "-s", tmp_path / "whole.set"]
+    command += [part for each in commands for part in ("-c", each)]
     log = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout
     result = solve(path, ours, guard=False)
     assert result.calls > 3
@@ -107,12 +103,8 @@ def test_mathopt_gets_a_field_for_each_of_scips_types(bife, ours, tmp_path):
 def test_ortools_gets_a_string_without_quotes_around_characters(bife, ours, tmp_path):
     assert bife("export", ours, "--output", tmp_path / "a.c", "--format", "ortools").exit_code == 0
     lines = (tmp_path / "a.ortools.txt").read_text().splitlines()
-    assert lines[:3] == [
-        "branching/scorefunc = q",
-        "conflict/enable = FALSE",
-        "constraints/nonlinear/checkvarlocks = b",
-    ]
-    assert 'nlp/solver = "ipopt"' in lines
+    assert lines[:2] == ["branching/scorefunc = q", "conflict/enable = FALSE"]
+    assert {"constraints/nonlinear/checkvarlocks = b", 'nlp/solver = "ipopt"'} <= {*lines}
 
 
 @pytest.mark.long

@@ -135,15 +135,11 @@ def test_facets_of_a_knapsack_are_valid_and_cut_off_the_point():
     assert found > 20
 
 
-@pytest.mark.parametrize(
-    ("family", "writer"),
-    [
-        ("generalised_assignment", knapsacks),
-        ("facility_location", links),
-        ("network_design", links),
-        ("lot_sizing", stocks),
-    ],
-)
+WRITERS = {"generalised_assignment": knapsacks, "lot_sizing": stocks}
+WRITERS |= dict.fromkeys(("facility_location", "network_design"), links)
+
+
+@pytest.mark.parametrize(("family", "writer"), WRITERS.items())
 def test_all_that_is_written_for_a_family_is_proven_and_keeps_the_optimum(family, writer, tmp_path):
     model = read_model(GeneratedBenchmark(FAMILIES[family], "tiny", 0, tmp_path).instance("test", 0).path)
     problem = problem_of(model, 0, 10.0)

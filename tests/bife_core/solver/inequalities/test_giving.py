@@ -59,9 +59,7 @@ def test_the_rows_that_are_added_are_not_needed_and_may_leave_the_lp():
     assert len(rows) == given.entered > 0
     for row in rows:
         assert row.isRemovable()
-        assert not (row.isChecked())
-        assert not (row.isEnforced())
-        assert not (row.isPropagated())
+        assert not any((row.isChecked(), row.isEnforced(), row.isPropagated()))
 
 
 def test_variables_of_the_same_name_and_rows_without_names_are_told_apart():
@@ -76,9 +74,8 @@ def trouble(kind):
     """Return a model with which nothing can be written."""
     model = pyscipopt.Model()
     model.hideOutput()
-    x = [
-        model.addVar(f"x{k}", "I" if kind == "integer" else "B", ub=1 + (kind == "integer")) for k in range(5)
-    ]
+    about = {"vtype": "I", "ub": 2} if kind == "integer" else {"vtype": "B"}
+    x = [model.addVar(f"x{k}", **about) for k in range(5)]
     scale = {"fractional": 0.3, "large": 1e5}.get(kind, 1.0)
     if kind == "cover":
         model.addCons(pyscipopt.quicksum(x) >= 2)
@@ -112,14 +109,8 @@ def test_without_an_optimum_of_the_lp_nothing_is_given_and_nothing_fails(kind):
 def test_what_is_a_knapsack():
     sizes, room, complemented = knapsack(np.array([3.0, -2.0, 5.0]), 4.5)
     assert (sizes.tolist(), room, complemented.tolist()) == ([3.0, 2.0, 5.0], 6, [False, True, False])
-    for weights, capacity in (
-        ([1, 1, 1], 2),
-        ([2, 3], 5),
-        ([2, 3], np.inf),
-        ([2, 3], 0),
-        ([2, 0.5], 2),
-        ([2, 3], np.nan),
-    ):
+    others = (([2, 3], capacity) for capacity in (5, 0, np.inf, np.nan))
+    for weights, capacity in (([1, 1, 1], 2), ([2, 0.5], 2), *others):
         assert knapsack(np.array(weights, dtype=float), capacity) is None
 
 

@@ -21,15 +21,9 @@ from bife_core.solver.scip.solve import SolveSettings
 from bife_core.store import Store
 from bife_core.workers import InProcess
 
-TUNED = Configuration(
-    params={
-        "branching/scorefunc": "q",
-        "branching/relpscost/inferenceweight": 1e-5,
-        "branching/relpscost/maxlookahead": 3,
-        "branching/relpscost/probingbounds": False,
-        "separating/maxrounds": 0,
-    }
-)
+RELIABLY = {"inferenceweight": 1e-5, "maxlookahead": 3, "probingbounds": False}
+PARAMS = {f"branching/relpscost/{name}": value for name, value in RELIABLY.items()}
+TUNED = Configuration(params={"branching/scorefunc": "q", **PARAMS, "separating/maxrounds": 0})
 WITH_RULE = Configuration(params=TUNED.params, branching=load_method("pseudocost_product"))
 
 
@@ -59,7 +53,6 @@ def test_its_text_is_a_file_that_is_read_back(method, tmp_path):
 def test_a_settings_file_is_one_by_its_name(text, params, tmp_path):
     (file := tmp_path / "ours.SET").write_text(text, encoding="utf-8")
     method = load_method(str(file))
-    assert isinstance(method, Configuration)
     assert (method.params, SolverConfig.model_validate(file).params) == (params, params)
 
 
@@ -86,10 +79,8 @@ def test_it_is_told_by_what_it_changes():
 
 
 def test_without_parameters_its_solves_are_those_of_rpb(knapsacks):
-    jobs = (
-        SolveJob(instance=knapsacks[0], method=method, settings=SolveSettings())
-        for method in (ScipMethod(name=RPB), Configuration())
-    )
+    about = {"instance": knapsacks[0], "settings": SolveSettings()}
+    jobs = (SolveJob(method=method, **about) for method in (ScipMethod(name=RPB), Configuration()))
     assert len({job.key for job in jobs}) == 1
 
 
@@ -137,7 +128,6 @@ def test_a_settings_file_of_anything_else_is_refused(text, message, tmp_path):
 def test_the_rule_of_highest_priority_branches(tmp_path):
     (file := tmp_path / "ours.set").write_text("branching/pscost/priority = 10001\nlp/pricing = d\n")
     method = load_method(file)
-    assert isinstance(method, Configuration)
     assert (method.branching, method.params) == (ScipMethod(name="pscost"), {"lp/pricing": "d"})
     file.write_text("branching/pscost/priority = 9999\n")
     assert load_method(file).identity == RPB
@@ -206,7 +196,6 @@ def test_a_rule_in_it_that_is_not_allowed_is_refused_when_it_is_loaded(tmp_path)
 
 def test_a_budget_is_that_of_what_branches():
     method = with_budget(WITH_RULE, 0.5)
-    assert isinstance(method, Configuration)
     assert method.identity != WITH_RULE.identity
     assert method.branching == with_budget(WITH_RULE.branching, 0.5)
     assert budgeted(WITH_RULE, [0.5, 0.7]) == [method, with_budget(WITH_RULE, 0.7)]

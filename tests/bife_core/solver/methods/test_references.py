@@ -2,7 +2,6 @@
 
 import json
 import os
-import subprocess
 import sys
 from pathlib import Path
 
@@ -17,6 +16,7 @@ from bife_core.solver.export import export_c
 from bife_core.solver.methods.attach import attach, solve
 from bife_core.solver.methods.base import METHODS
 from bife_core.solver.methods.references import load_method, load_rule
+from tests.support.programs import python
 from tests.support.weighted import KIND, Weighted
 
 SOURCE = "def candidate_variable_score(f):\n    return f[20] * 2.0\n"
@@ -125,13 +125,6 @@ def test_a_users_own_package_called_tasks_is_left_alone(tmp_path):
         "except bife_core.BifeError as error: print(error)\n"
         "print([os.environ.get('MLFLOW_TRACKING_URI'), 'prefect' in sys.modules])\n"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", program],
-        cwd=tmp_path,
-        env=os.environ | {"BIFE_HOME": str(tmp_path / "home"), "MLFLOW_TRACKING_URI": ""},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = python("-c", program, home=tmp_path / "home", cwd=tmp_path, MLFLOW_TRACKING_URI="")
     assert "holds no models:/bife-x@champion" in done.stdout, done.stderr
     assert "['', False]" in done.stdout, "neither is the environment changed nor Prefect loaded"

@@ -129,14 +129,11 @@ def test_a_budget_that_is_none_is_refused_in_a_sentence(budget):
         load_method(f"paper_ca,budget={budget}")
 
 
-@pytest.mark.parametrize(
-    ("load", "reference", "message"),
-    [
+def test_what_scores_nothing_takes_no_budget_and_none_is_lost():
+    for load, reference, message in (
         (load_method, "relpscost,budget=0.5", "relpscost takes no budget"),
         (load_rule, "paper_ca,budget=0.5", "load_method keeps it"),
         (export_c, "relpscost", "relpscost is no rule"),
-    ],
-)
-def test_what_scores_nothing_takes_no_budget_and_none_is_lost(load, reference, message):
-    with pytest.raises(RuleError, match=message):
-        load(reference)
+    ):
+        with pytest.raises(RuleError, match=message):
+            load(reference)

@@ -47,12 +47,8 @@ FILES = {
     "fzn.statement": (),
     "fzn.left_out": ("var 0..3", "% SCIP STATISTICS\n% Constraints : 3\nvar 0..3"),
 }  # fmt: skip
-DIFFERENCES = {
-    f"{format_}.{name}": words
-    for format_, cases in differences().items()
-    for name, words in cases.items()
-    if "construct" in words
-}
+EVERY = [(f"{kind}.{name}", words) for kind, cases in differences().items() for name, words in cases.items()]
+DIFFERENCES = {case: words for case, words in EVERY if "construct" in words}
 
 
 def test_every_difference_has_a_file_a_source_and_what_it_says():

@@ -19,10 +19,8 @@ def test_a_parameter_that_was_set_otherwise_is_told_beside_the_name():
     off = of_emphases((("separating", "off"),))
     kept = {"separating/gomory/freq": usual_parameters()["separating/gomory/freq"]}
     assert off.keys() > kept.keys()
-    assert shortest({name: value for name, value in off.items() if name not in kept}) == (
-        {"separating": "off"},
-        kept,
-    )
+    others = {name: value for name, value in off.items() if name not in kept}
+    assert shortest(others) == ({"separating": "off"}, kept)
 
 
 def test_names_and_the_rest_give_all_parameters_in_fewer_lines_than_any_choices():

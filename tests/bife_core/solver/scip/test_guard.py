@@ -10,10 +10,7 @@ from tests.bife_core.solver.scip.test_branching import knapsack, paper_model, ru
 from tests.support.marks import long_but
 from tests.support.weighted import Weighted
 
-SLOW = (
-    "total = 0.0\n    for k in range(100):\n        total = total + math.sin(k * variable_features[18])\n"
-    "    return total"
-)
+SLOW = "t = 0.0\n    for k in range(100):\n        t += math.sin(k * variable_features[18])\n    return t"
 STRICT = Guard(max_share=0.002, grace_s=0.0)
 
 

@@ -51,9 +51,7 @@ def test_a_solution_that_the_user_gives_is_there_from_the_start(sense, x_y, opti
 def test_the_integral_is_bertholds_and_goes_on_to_the_limit_without_a_proof():
     slow = found((2.0, 40.0), (6.0, 20.0))
     assert slow.cost("primal_integral", 10.0, 60.0) == pytest.approx(2.0 + 4 * 0.75 + 54 * 0.5)
-    assert slow.cost("primal_integral", None, 60.0) == pytest.approx(2.0 + 4 * 0.5), (
-        "its own is the best known"
-    )
+    assert slow.cost("primal_integral", None, 60.0) == pytest.approx(2.0 + 4 * 0.5), "its own is the best"
     assert slow.cost("primal_integral", 50.0, 60.0) == 2.0, "what is better than the best known has no gap"
     proven = slow.model_copy(update={"status": "optimal", "cpu_s": 8.0})
     assert proven.cost("primal_integral", 20.0, 60.0) == pytest.approx(4.0)
@@ -81,10 +79,8 @@ def test_an_objective_costs_how_many_times_the_best_it_is(objective, best, maxim
 
 def test_ratios_of_the_cost_are_ratios_of_objectives():
     ours, theirs = ([found((1.0, value)) for value in some] for some in ((8.0, 12.0), (32.0, 30.0)))
-    ratios = [
-        one.cost("objective", best) / other.cost("objective", best)
-        for one, other, best in zip(ours, theirs, (8.0, 10.0), strict=True)
-    ]
+    pairs = zip(ours, theirs, (8.0, 10.0), strict=True)
+    ratios = [one.cost("objective", best) / other.cost("objective", best) for one, other, best in pairs]
     assert geometric_mean(ratios) == pytest.approx((8 / 32 * 12 / 30) ** 0.5)
     assert found().cost("objective", 8.0) == 10.0, "no solution"
     assert found(status="infeasible").cost("objective") == 1.0, "a proof is a proof"

@@ -137,6 +137,7 @@ def test_good_files_are_read_as_they_were_written(tmp_path, base, changes, optim
     assert model.getObjVal() == pytest.approx(optimum)
 
 
+COUNTED = "* SCIP STATISTICS\n*   Name  : t\n*   Constraints  : 3\n"
 LOWER = ["LO b x 1", "LI b x 1", "MI b x"]
 UPPER = ["UP b x 1", "UI b x 1", "SC b x 1", "SI b x 1", "PL b x"]
 BOTH = ["FX b x 1", "FR b x", "BV b x"]
@@ -233,11 +234,7 @@ BAD = [
         ("mps", (" UP b x 9", f" {first} b x 1\n {second} b x 0"), "SCIP drops the upper bound of 'x'; write the lower")
         for first, second in itertools.product(("UP", "UI"), ("LO", "LI", "MI"))
     ),
-    (
-        "mps",
-        ("NAME", "* mine\n\n* SCIP STATISTICS\n*   Name  : t\n*   Constraints  : 3\nNAME"),
-        "counted 3 constraints, but left out 1",
-    ),
+    ("mps", ("NAME", f"* mine\n\n{COUNTED}NAME"), "counted 3 constraints, but left out 1"),
     ("mps", ("ENDATA", "QSECTION o\n x x 2\nENDATA"), "line 19: found the section 'QSECTION o', which SCIP does not"),
     ("mps", (" UP b y 9", " UP b y 9 x 3"), "line 18: in BOUNDS, SCIP sees"),
     ("mps", (" UP b y 9", " UP b y 9,5"), "line 18: in BOUNDS, SCIP sees"),
@@ -287,10 +284,8 @@ def test_what_scip_would_take_as_another_model_is_refused_in_a_sentence(
 
 def contents(model):
     """Return what is to be the same, whatever SCIP calls it: objective, bounds, types and the optimum."""
-    variables = sorted(
-        (round(one.getObj(), 9), one.getLbOriginal(), one.getUbOriginal(), one.vtype())
-        for one in model.getVars()
-    )
+    facts = ((one.getObj(), one.getLbOriginal(), one.getUbOriginal(), one.vtype()) for one in model.getVars())
+    variables = sorted((round(cost, 9), *others) for cost, *others in facts)
     sense, rows = model.getObjectiveSense(), model.getNConss()
     model.optimize()
     return variables, sense, rows, round(model.getObjVal(), 6)
@@ -334,9 +329,8 @@ def test_an_lp_file_without_end_is_read_with_a_note_and_refused_wherever_it_is_c
     text, notes = as_learn2branch(), []
     model = read_model(written(tmp_path, "lp", text), notes)
     assert (model.getNBinVars(), model.getNConss()) == (12, 4)
-    assert notes == [
-        "The last line End is missing; all before it seems whole: SCIP reads it; HiGHS refuses it."
-    ]
+    said = "The last line End is missing; all before it seems whole: SCIP reads it; HiGHS refuses it."
+    assert notes == [said]
     for size in range(1, len(text)):
         with pytest.raises(InstanceError):
             read_model(written(tmp_path, "lp", text[:size]))

@@ -42,10 +42,7 @@ def test_every_brancher_proves_the_same_optimum(method, reference, knapsacks):
 
 
 def test_the_time_is_divided_by_scips_own_clocks():
-    path, by_wall = (
-        FOREIGN / "lseu.mps",
-        {"timing/clocktype": 2},
-    )  # whose ticks are shorter than the CPU clock's
+    path, by_wall = FOREIGN / "lseu.mps", {"timing/clocktype": 2}  # of shorter ticks than the CPU clock's
     result = solve(path, timed=True, params=by_wall)
     parts = ("presolving", "separation", "heuristics", "propagation", "branching")
     seconds = [getattr(result, f"{part}_s") for part in parts]

@@ -31,12 +31,8 @@ def set_file(tmp_path):
 def test_a_file_counts_by_what_it_changes(set_file):
     solver = SolverConfig.model_validate(str(set_file))
     assert solver.name == "ours.set"
-    assert solver.params == {
-        "limits/gap": 0.01,
-        "limits/time": 7.0,
-        "heuristics/rens/freq": -1,
-        "randomization/randomseedshift": 5,
-    }
+    limits, seed = {"limits/gap": 0.01, "limits/time": 7.0}, {"randomization/randomseedshift": 5}
+    assert solver.params == {**limits, "heuristics/rens/freq": -1, **seed}
     assert solver.sentence == (
         "Solves ran under the settings of ours.set: heuristics/rens/freq = -1, limits/gap = 0.01. "
         "Each solve had its own limits/time, randomization/randomseedshift, whatever the settings say."
@@ -57,10 +53,8 @@ def test_limits_and_seeds_of_an_experiment_win_over_those_of_a_file(set_file):
 
 def test_a_gap_that_is_enough_is_named_and_wins_over_a_files(set_file):
     solver = SolverConfig(gap=0.005)
-    sentences = (
-        "Solves ran under SCIP default settings to a gap of 0.5 %. A solve costs what it took until then."
-    )
-    assert solver.sentence == sentences
+    until = "to a gap of 0.5 %. A solve costs what it took until then."
+    assert solver.sentence == f"Solves ran under SCIP default settings {until}"
     assert (SolverConfig().goal, solver.goal) == ("a proof", "a gap of 0.5 %")
     assert parameters(SolveSettings(solver=solver))["limits/gap"] == 0.005
     files = SolverConfig.model_validate(set_file).model_copy(update={"gap": 0.005})

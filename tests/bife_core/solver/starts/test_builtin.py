@@ -70,7 +70,6 @@ def test_what_is_found_is_near_the_optimum_and_the_same_every_time(search, name,
     (values,), (again,) = (search.start(problem_of(model, 7, 60.0)) for _ in range(2))
     assert np.array_equal(values, again)
     value = value_of(model, values)
-    assert value is not None
     assert optimum * min(within, 1) <= value * (1 + 1e-9)
     assert value <= optimum * max(within, 1) * (1 + 1e-9)
 
@@ -102,9 +101,8 @@ def test_earlier_solutions_are_given_whole_and_as_neighbourhoods(tiny):
     model = read_model(tiny("item_placement"))
     model.optimize()
     solution, best = solution_of(model), model.getObjVal()
-    moved = {name: value for name, value in solution.items() if not name.startswith("place_0_")} | {
-        "other": 3.0
-    }
+    moved = {name: value for name, value in solution.items() if not name.startswith("place_0_")}
+    moved["other"] = 3.0
     fresh = read_model(tiny("item_placement"))
     (same,) = family.start(problem_of(fresh, 0, 60.0, ({"other": 1.0}, moved)))[:1]
     assert value_of(fresh, same) == pytest.approx(best)  # an item without a bin is placed by the sub-MIP
@@ -170,9 +168,8 @@ def test_a_start_that_fails_costs_a_sentence(tiny, monkeypatch):
         assert sentence in result.start
         assert (result.status, result.nodes) == ("optimal", usual.nodes)
     monkeypatch.setitem(STARTS, "broken", broken)
-    with pytest.warns(
-        UserWarning, match="start method broken took .* CPU seconds; it failed: ZeroDivisionError"
-    ):
+    failed = "start method broken took .* CPU seconds; it failed: ZeroDivisionError"
+    with pytest.warns(UserWarning, match=failed):
         attach(read_model(path), Configuration(start="broken"))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -192,11 +189,8 @@ def test_a_part_of_a_solution_is_completed_by_scip(tiny, monkeypatch):
 
 def test_a_configuration_with_a_start_is_json_and_another_method(tmp_path):
     method = Configuration(params={"separating/maxrounds": 0}, start="local_search")
-    assert (
-        method
-        == method_of(method.text)
-        == Configuration.model_validate_json(json.dumps(json.loads(method.text)))
-    )
+    again = json.dumps(json.loads(method.text))
+    assert method == method_of(method.text) == Configuration.model_validate_json(again)
     assert method.file_name == "method.json"
     assert "start: local_search" in method.shown
     plain = Configuration(params=method.params)
@@ -209,9 +203,8 @@ def test_a_configuration_with_a_start_is_json_and_another_method(tmp_path):
     assert complete == (tmp_path / "ours.json", method.text)
     assert rest[1].startswith("# Without its start, which ours.json has.\n")
     rest[0].write_text(rest[1])
-    with pytest.raises(
-        RuleError, match=r"has the settings without its start; give its \.json file as the rule"
-    ):
+    lacks = r"has the settings without its start; give its \.json file as the rule"
+    with pytest.raises(RuleError, match=lacks):
         load_method(rest[0])
     (tmp_path / "ours.json").write_text(complete[1])
     assert load_method(tmp_path / "ours.json") == method
