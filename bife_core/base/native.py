@@ -117,12 +117,8 @@ def _processor() -> str:
     """Return a hash of what machine code depends on besides its source."""
     from llvmlite import __version__
 
-    facts = (
-        __version__,
-        llvm().get_process_triple(),
-        llvm().get_host_cpu_name(),
-        llvm().get_host_cpu_features().flatten(),
-    )
+    processor = llvm().get_host_cpu_name(), llvm().get_host_cpu_features().flatten()
+    facts = __version__, llvm().get_process_triple(), *processor
     return hashlib.sha256(" ".join(facts).encode()).hexdigest()[:16]
 
 

@@ -38,6 +38,13 @@ def say(sentence: str = "") -> None:
     standard_output().print(sentence, markup=False, soft_wrap=True)
 
 
+def styled(text: str, style: str) -> Text:
+    """Return a text in a style, to be shown as a fact or in a table."""
+    from rich.text import Text
+
+    return Text(text, style=style)
+
+
 def show_heading(text: str) -> None:
     """Print a line that begins a section."""
     say()

@@ -15,7 +15,7 @@ from typer import Option
 from bife_core.base.errors import BifeError, ConfigError
 from bife_core.base.wording import in_one_line
 from bife_core.cli.backend import Check, Finding, backend
-from bife_core.cli.consoles import say, show_table, standard_output
+from bife_core.cli.consoles import say, show_table, standard_output, styled
 from bife_core.cli.options import Output, check_kept, keep, resolve
 from bife_core.cli.outcome import CommandEnd
 from bife_core.store.home import project_home
@@ -59,9 +59,7 @@ def doctor(
     checks |= further
     with standard_output().status("Checking ..."):
         findings = {name: examine(check) for name, check in checks.items()}
-    from rich.text import Text
-
-    rows = [(name, Text(state, style=_STYLES[state]), text) for name, (state, text) in findings.items()]
+    rows = [(name, styled(state, _STYLES[state]), text) for name, (state, text) in findings.items()]
     show_table(("check", "state", "finding"), rows, numbers=False)
     failed = [name for name, finding in findings.items() if finding.state == "fail"]
     if failed:

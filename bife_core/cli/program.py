@@ -21,12 +21,8 @@ _OPERATE: Final = "Operate"  # where the commands of the backend are listed, aft
 _COMMANDS: Final = {
     **dict.fromkeys(("demo", "run", "collect", "search", "evaluate", "tune"), ("Discover", "stages")),
     **{"score": ("Discover", "score"), "report": ("Discover", "look")},
-    **{
-        "solve": ("Use", "solve"),
-        "series": ("Use", "series"),
-        "export": ("Use", "rules"),
-        "rules": ("Use", "rules"),
-    },
+    **{name: ("Use", name) for name in ("solve", "series")},
+    **dict.fromkeys(("export", "rules"), ("Use", "rules")),
     **{_OPERATE: (_OPERATE, "backend")},
     **dict.fromkeys(("config", "calls", "plugins"), ("Look around", "look")),
     **{"doctor": ("Look around", "doctor")},

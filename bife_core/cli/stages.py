@@ -109,11 +109,8 @@ def tune(
     # What was measured is with what the solver sets itself; limits, tolerances and seeds are no part of a method.
     params = {name: value for name, value in config.solver.effective.items() if is_part(name)}
     advice = keep(best.model_copy(update={"params": params | best.params}), output)
-    say(
-        advice
-        if best.identity != RPB
-        else f"{output} has SCIP default settings: solve as before, or tune for longer."
-    )
+    default = f"{output} has SCIP default settings: solve as before, or tune for longer."
+    say(default if best.identity == RPB else advice)
     show_tracked(result.run)
 
 

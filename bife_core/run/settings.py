@@ -147,10 +147,8 @@ def form() -> dict[str, Any]:
         for name, field in part["properties"].items():
             of_preset = {each: start["advanced"].get(section, {}).get(name) for each, start in starts.items()}
             field["description"] = f"{field['description']} {_default(of_preset)}"
-    groups = {
-        name: _group(name, part["properties"], part["description"].partition("\n")[0])
-        for name, part in sections.items()
-    }
+    first = {name: part["description"].partition("\n")[0] for name, part in sections.items()}
+    groups = {name: _group(name, part["properties"], first[name]) for name, part in sections.items()}
     fields["advanced"] = {
         "description": "Any other setting; what is left out is the preset's.",
         # Of a type without a value Prefect's form says that, and nothing else.

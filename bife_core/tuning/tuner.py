@@ -132,10 +132,8 @@ class Tuning(Value):
     @property
     def by_chance(self) -> bool:
         """Whether the best may be no better than SCIP default settings, by the t-test of a race."""
-        return (
-            p_costlier([-math.log(ratio) for ratio in self._each(self.best)], SETTINGS.spread)
-            >= 1 - CONFIDENCE
-        )
+        savings = [-math.log(ratio) for ratio in self._each(self.best)]
+        return p_costlier(savings, SETTINGS.spread) >= 1 - CONFIDENCE
 
     @property
     def cpu_s(self) -> float:
@@ -213,10 +211,8 @@ def tune(
     race.begin_middle()
     budget_s -= min(race.cpu_s, usual_s or 0.0)
     default = Raced(costs=tuple(race.costs), ratio=1.0, seen=len(race.places), cpu_s=race.cpu_s, won=True)
-    waiting = [
-        *proposals,
-        *((choices, "") for choices in _first(first, space, default.cpu_s >= _LONG_S * default.seen)),
-    ]
+    long = default.cpu_s >= _LONG_S * default.seen
+    waiting = [*proposals, *((choices, "") for choices in _first(first, space, long))]
     tuning = Tuning(
         trials=(Trial(choices={}, raced=default),),
         instances=len(race.places),

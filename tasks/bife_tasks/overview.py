@@ -124,10 +124,8 @@ def _last_searches(now: datetime) -> dict[str, Row]:
     """Return of each benchmark's last search when it began, what came of it, and the share used of each limit."""
     opened = sorted(home_store().events(None, kinds=["opened"]), key=lambda event: event.at_unix_s)
     last = {event.body.get("tags", {}).get("benchmark", event.study): event for event in opened}
-    return {
-        label: _search(event.study, now - datetime.fromtimestamp(event.at_unix_s, UTC))
-        for label, event in last.items()
-    }
+    age = {label: now - datetime.fromtimestamp(event.at_unix_s, UTC) for label, event in last.items()}
+    return {label: _search(event.study, age[label]) for label, event in last.items()}
 
 
 def _search(study: str, age: timedelta) -> Row:

@@ -87,12 +87,7 @@ _BINARY: Final = ("hypot", "atan2", "pow")
 
 _NUMPY: Final = {f"np.{name}": f"np_{name}" for name in ("minimum", "maximum", "fmin", "fmax", "sign")}
 
-_ARITHMETIC: Final[dict[type[ast.operator], str]] = {
-    ast.Add: "fadd",
-    ast.Sub: "fsub",
-    ast.Mult: "fmul",
-    ast.Div: "fdiv",
-}
+_ARITHMETIC: Final = {ast.Add: "fadd", ast.Sub: "fsub", ast.Mult: "fmul", ast.Div: "fdiv"}
 _TESTS: Final[dict[type[ast.cmpop], str]] = {
     ast.Eq: "oeq",
     ast.NotEq: "une",

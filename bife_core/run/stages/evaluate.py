@@ -70,10 +70,8 @@ def evaluate(
         for method in methods
         if isinstance(method, Configuration) and method.identity == RPB
     ]
-    behind = [
-        evaluation_files.search_behind(*pair, runtime, found_by)
-        for pair in zip(references, methods, strict=True)
-    ]
+    pairs = zip(references, methods, strict=True)
+    behind = [evaluation_files.search_behind(*pair, runtime, found_by) for pair in pairs]
     searches = [record for _, record in behind if record is not None]
     if searches and choice is not None:
         searches[0] = searches[0].model_copy(update={"chosen": choice.sentence})

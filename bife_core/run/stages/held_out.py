@@ -46,11 +46,8 @@ def unseen_instances(config: PipelineConfig, runtime: Runtime, of_rule: str = "n
     for mark, served in ledger.items():
         for key in served.comparisons if where.folder is not None else ():
             judged[key].add(mark)
-    altered = {
-        key
-        for key, then in judged.items()
-        if marks(instance for instance in usable if instance.digest in then) != then
-    }
+    now = {key: marks(each for each in usable if each.digest in then) for key, then in judged.items()}
+    altered = {key for key, then in judged.items() if now[key] != then}
     uses, unseen = dict[str, tuple[int, int]](), set[str]()
     for group in {instance.group for instance in drawn.instances}:
         # What a group of files is called says nothing: those of another folder may be called alike.

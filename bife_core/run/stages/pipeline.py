@@ -103,10 +103,8 @@ def run(config: PipelineConfig, runtime: Runtime) -> PipelineResult:
         others[str(search_result.best_rule)] = method_of(alone.source or "", alone.id)
     # The registry, which may hold one of them, is asked before the solves.
     others |= {reference: reference for reference in present_champion(config, runtime)}
-    places = {
-        (runtime.method(other) if isinstance(other, str) else other).identity: place
-        for place, other in others.items()
-    }
+    methods = [runtime.method(other) if isinstance(other, str) else other for other in others.values()]
+    places = {other.identity: place for other, place in zip(methods, others, strict=True)}
     keep_rule(search_result.folder, method)  # for whom the best rule alone is not enough
     evaluated = conduct(
         evaluate,
@@ -194,10 +192,8 @@ def _complete(parts: list[Method], tuned: TuningResult, again: TuningResult) -> 
     """Return what tuning ended with, the parts that a search found with the rest of its configuration, and that."""
     first, last = tuned.tuning.configuration, again.tuning.configuration
     complete = [first.with_part(part) for part in parts]
-    ends = [
-        settings.model_copy(update={"name": name})
-        for settings, name in ((last, "tuned again"), (first, "tuned"))
-    ]
+    named = (last, "tuned again"), (first, "tuned")
+    ends = [settings.model_copy(update={"name": name}) for settings, name in named]
     return [method for method in (ends[0], *complete, ends[1]) if method.identity != RPB]
 
 

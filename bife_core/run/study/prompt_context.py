@@ -181,11 +181,8 @@ def describe_data(
     if decisions is None:
         return {"instances": sentences}
     recorded = Decisions.load(Path(decisions))
-    ranges = feature_ranges(recorded, Yardstick(recorded, measure))
-    return {
-        "instances": (*sentences, *candidates(recorded)),
-        "features": [feature.model_dump() for feature in ranges],
-    }
+    ranges = [feature.model_dump() for feature in feature_ranges(recorded, Yardstick(recorded, measure))]
+    return {"instances": (*sentences, *candidates(recorded)), "features": ranges}
 
 
 def choices(sources: list[str], decisions: str, measure: LowMeasure, indexed: bool) -> list[tuple[str, ...]]:

@@ -68,10 +68,7 @@ def feature_description(component: Component = BRANCHING) -> str:
         when = " (constant during a solve)" if group.cost == "solve" else " (updated at every node)"
         lines += ["", f"## {group.name.replace('_', ' ')}{when if component == BRANCHING else ''}"]
         members = [feature for feature in component.features if feature.group == group]
-        lines += [
-            f"- {component.argument}[{feature.index}] {feature.name}: {feature.meaning}"
-            for feature in members
-        ]
+        lines += [f"- {component.argument}[{each.index}] {each.name}: {each.meaning}" for each in members]
     return "\n".join(lines).strip()
 
 
@@ -124,11 +121,8 @@ def assemble(
     kind = context.benchmark.replace("_", " ")
     fitting = facts is not None and facts.fitting
     operator = "m2_fitted" if fitting and request.operator == "m2" else request.operator
-    fields = {
-        "parents": "\n\n".join(shown),
-        "hints": hints,
-        "standing": _worded(_standing(request, facts), component),
-    }
+    standing = _worded(_standing(request, facts), component)
+    fields = {"parents": "\n\n".join(shown), "hints": hints, "standing": standing}
     task = _operator(operator, request, component).substitute(fields, count=len(request.parents))
     before, behind = ([], []) if facts is None else _facts(request, facts, component)
     # What is the same for all rules of a search comes first: providers bill such a beginning at less.

@@ -280,12 +280,8 @@ def refuted(results: Sequence[SolveResult | None], trusted: Sequence[bool]) -> l
 
 def versions() -> dict[str, str]:
     """Return the versions a result depends on."""
-    return {
-        "bife": VERSION,
-        "scip": scip_version(),
-        "pyscipopt": pyscipopt.__version__,
-        "python": platform.python_version(),
-    }
+    ours = {"bife": VERSION, "scip": scip_version()}
+    return ours | {"pyscipopt": pyscipopt.__version__, "python": platform.python_version()}
 
 
 def parameters(settings: SolveSettings) -> dict[str, Parameter]:

@@ -17,7 +17,7 @@ from uuid import UUID
 from typer import Argument, Option
 
 from bife_core.base.wording import counted
-from bife_core.cli.consoles import say, show_facts, show_heading, show_table, standard_output
+from bife_core.cli.consoles import say, show_facts, show_heading, show_table, standard_output, styled
 from bife_core.cli.outcome import CommandEnd
 from bife_core.cli.running import STOP_SIGNALS
 from bife_core.store.home import Home, project_home
@@ -193,9 +193,7 @@ def status() -> None:
     if state is None or not state.health:
         say(f"BiFE is {'starting' if state else 'not up; `bife up` starts it'}.")
         return
-    from rich.text import Text
-
-    marks = {True: Text("answers", style="green"), False: Text("does not answer", style="bold red")}
+    marks = {True: styled("answers", "green"), False: styled("does not answer", "bold red")}
     parts = [(name, marks[good], state.addresses.get(name, "")) for name, good in answering.items()]
     show_table(("part", "state", "address"), parts, numbers=False)
     show_facts([("home", str(home.root)), ("logs", str(home.root / "logs"))])
@@ -226,9 +224,7 @@ def _overview(state: Up | None, answering: Mapping[str, bool]) -> list[Section]:
 def _linked(cell: Cell) -> str | Text:
     if isinstance(cell, str):
         return cell
-    from rich.text import Text
-
-    return Text(cell.text, style=f"link {cell.url}" if cell.url.startswith("http") else "")
+    return styled(cell.text, f"link {cell.url}" if cell.url.startswith("http") else "")
 
 
 def track(rebuild: Annotated[bool, Option("--rebuild", help=_REBUILD)] = False) -> None:

@@ -236,12 +236,8 @@ def ranking_url(parent: str) -> str:
 def searches_url(address: str) -> str:
     """Return the page of all searches, whose description leads to the rest; of a user's server that of experiments."""
     # Such a server may be away, and would be waited for.
-    shown = (
-        views.place("experiments")
-        if served_address(tracking_uri())
-        else views.view_place(experiment_id(SEARCH))
-    )
-    return f"{address.rstrip('/')}/{shown}"
+    served = served_address(tracking_uri())
+    return f"{address.rstrip('/')}/{views.place('experiments') if served else views.view_place(experiment_id(SEARCH))}"
 
 
 def page(path: str, address: str | None = None, **query: str) -> str:

@@ -105,13 +105,9 @@ def _numbered(name: str, number: int) -> str:
 def render_page(report: Report, figures: Sequence[ReportFigure] | None = None) -> str:
     """Return the page as HTML that loads nothing; figures are drawn if they are not given."""
     drawn = report_figures(report) if figures is None else figures
-    environment = Environment(
-        loader=PackageLoader("bife_core.run.show.report"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    loader = PackageLoader("bife_core.run.show.report")
+    environment = Environment(loader=loader, autoescape=True, undefined=StrictUndefined)
+    environment.trim_blocks = environment.lstrip_blocks = True
     environment.filters |= {"known_as": known_as, "headline": headline, "level": level_text}
     environment.filters |= {"p_text": p_text, "svg": _svg}
     return environment.get_template("report.html.j2").render(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import pandas as pd
 
@@ -37,9 +37,8 @@ def report_table(report: Report, *, every: bool = False) -> tuple[tuple[str, ...
     heads = ["Instances", "Method", "Solved", *(METRICS[name].label for name in shown)]
     heads += ["Wins", "In branching"] if every else _HEADS
     rows = []
-    for evaluation, comparisons, table in zip(
-        report.evaluations, report.comparisons, report.methods, strict=True
-    ):
+    judged = zip(report.evaluations, report.comparisons, report.methods, strict=True)
+    for evaluation, comparisons, table in judged:
         by_method, lead = {comparison.method: comparison for comparison in comparisons}, comparisons[0]
         setting = evaluation.setting
         if lead.groups != lead.instances:
@@ -94,16 +93,7 @@ def report_latex(report: Report) -> str:
     cells = pd.DataFrame([[" ".join(cell.split()) for cell in row.cells] for row in rows], columns=heads)
     bold = ["textbf:--rwrap" if row.finding in ("better", "worse") else "" for row in rows]
     style = cells.style.format(escape="latex").format_index(escape="latex", axis="columns")
-    return str(
-        style.apply(lambda _: bold, subset=["Ratio"])
-        .hide(axis="index")
-        .to_latex(
-            column_format=f"ll{'r' * (len(heads) - 2)}",
-            caption=CAPTION,
-            label="tab:results",
-            environment="table*",
-            position="t",
-            position_float="centering",
-            hrules=True,
-        )
-    )
+    style = style.apply(lambda _: bold, subset=["Ratio"]).hide(axis="index")
+    place = {"environment": "table*", "position": "t", "position_float": "centering", "label": "tab:results"}
+    form: dict[str, Any] = {"column_format": f"ll{'r' * (len(heads) - 2)}", "hrules": True, **place}
+    return str(style.to_latex(caption=CAPTION, **form))
