@@ -53,8 +53,7 @@ MARK = os.environ.setdefault(VARIABLE, HOME.name)
 # No test speaks TLS, yet every HTTP client reads all certificates it trusts: with one each is made 50 times as fast.
 _CERTIFICATE = HOME / "certificate.pem"
 _CERTIFICATE.write_text(
-    re.search("-----BEGIN CERT.*?END CERTIFICATE-----\n", certifi.contents(), re.DOTALL)[0],
-    encoding="utf-8",
+    re.search("-----BEGIN CERT.*?END CERTIFICATE-----\n", certifi.contents(), re.DOTALL)[0], encoding="utf-8"
 )
 os.environ["SSL_CERT_FILE"] = str(_CERTIFICATE)
 

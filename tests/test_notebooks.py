@@ -9,11 +9,7 @@ import pytest
 import bife_core
 
 NOTEBOOKS = sorted(Path("docs").rglob("*.ipynb"))
-FEW = {
-    '("test", 10)': '("test", 2)',
-    '("test", 4)': '("test", 2)',
-    "samples=8": "samples=2",
-}
+FEW = {'("test", 10)': '("test", 2)', '("test", 4)': '("test", 2)', "samples=8": "samples=2"}
 
 
 @pytest.mark.usefixtures("in_process", "quick_auctions")

@@ -82,8 +82,7 @@ def _report(shown):
 
 def _search(path):
     return lambda shown: page(
-        f"experiments/{shown.experiment('search')}/runs/{shown.search_run('offline')}{path}",
-        shown.up.mlflow,
+        f"experiments/{shown.experiment('search')}/runs/{shown.search_run('offline')}{path}", shown.up.mlflow
     )
 
 

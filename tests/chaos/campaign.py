@@ -57,14 +57,7 @@ def undisturbed(home, command, seed):
     return Reference(remains.read(home), program.durations_s(time.monotonic()))
 
 
-def disturbed(
-    stages,
-    durations_s,
-    command,
-    rng,
-    tally,
-    home,
-):
+def disturbed(stages, durations_s, command, rng, tally, home):
     """Run the pipeline, kill it once in each of `stages` at a random moment, run it to its end, return what it left.
 
     `durations_s` has how long each stage takes undisturbed; `tally` gets all but what only a comparison shows.

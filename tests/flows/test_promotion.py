@@ -34,9 +34,7 @@ def addressed(monkeypatch):
 
 def paused(name, flow="promotion"):
     """Wait until the promotion, or rollback, of `name` waits for an answer, and return its run's id."""
-    wanted = {
-        "flow_runs": {"name": {"any_": [f"{flow} {name}"]}, "state": {"type": {"any_": ["PAUSED"]}}},
-    }
+    wanted = {"flow_runs": {"name": {"any_": [f"{flow} {name}"]}, "state": {"type": {"any_": ["PAUSED"]}}}}
     deadline = time.monotonic() + LIMIT_S
     with get_client(sync_client=True) as client:
         while time.monotonic() < deadline:

@@ -24,15 +24,7 @@ def result(**known):
     return SolveResult.model_validate(facts | known)
 
 
-def solved(
-    method,
-    number,
-    cpu_s,
-    *,
-    bound=7.0,
-    nodes=10,
-    integral=2.0,
-):
+def solved(method, number, cpu_s, *, bound=7.0, nodes=10, integral=2.0):
     """Return a solve of the `number`-th model; one without seconds has failed."""
     instance = Instance(f"m{number}", Path(f"m{number}.mps"), f"{number:016d}")
     job = SolveJob(instance=instance, method=METHODS[method], settings=SolveSettings(time_limit_s=LIMIT_S))
@@ -46,13 +38,7 @@ def solved(
     return Solved(job, made, None, "rule")
 
 
-def summary(
-    rule_s,
-    baseline_s,
-    metric="time",
-    rule_nodes=10,
-    integrals=None,
-):
+def summary(rule_s, baseline_s, metric="time", rule_nodes=10, integrals=None):
     """Return an evaluation; `integrals` are the rule's on each model, and the baseline's on all."""
     if integrals is None:
         integrals = ([], 2.0)

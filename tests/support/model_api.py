@@ -60,15 +60,7 @@ class ModelApi:
         Seconds before each good answer.
     """
 
-    def __init__(
-        self,
-        script=(),
-        *,
-        then="good",
-        listing=None,
-        key=None,
-        delay_s=0.0,
-    ):
+    def __init__(self, script=(), *, then="good", listing=None, key=None, delay_s=0.0):
         self.delay_s = delay_s
         self.delivered = []
         self._script = list(script)

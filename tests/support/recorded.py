@@ -10,14 +10,7 @@ from bife_core.measure.decisions.recorded import Decisions
 from bife_core.search.symbolic.fitting import Columns
 
 
-def decisions_of(
-    sizes,
-    scores,
-    *,
-    feature=None,
-    instance="a",
-    **arrays,
-):
+def decisions_of(sizes, scores, *, feature=None, instance="a", **arrays):
     """Return decisions with that many candidates each, whose first feature is `feature`; the rest is zero."""
     rows, n = sum(sizes), len(sizes)
     columns = np.zeros((BRANCHING.n_features, rows))

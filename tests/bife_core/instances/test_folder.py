@@ -168,10 +168,7 @@ def test_what_other_solvers_read_otherwise_is_noted_once_for_all_files(folder):
         b"NAME\nOBJSENSE MAX\nROWS\n N o\n L c\nCOLUMNS\n x o 1 c 2\nRHS\n r c 1\nBOUNDS\n BV b x\nENDATA\n"
     )
     first = opened(folder)
-    assert first.notes[:2] == (
-        f"1 file: {note('mps.objsense')}",
-        f"3 files: {note('lp.no_end')}",
-    )
+    assert first.notes[:2] == (f"1 file: {note('mps.objsense')}", f"3 files: {note('lp.no_end')}")
     assert opened(folder).notes == first.notes, "also where no file is read again"
 
 

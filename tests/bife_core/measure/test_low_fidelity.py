@@ -60,9 +60,7 @@ def test_a_large_set_is_scored_like_a_loop_in_python():
     sizes = rng.integers(1, 40, 200)
     rows = int(sizes.sum())
     decisions = decisions_of(
-        sizes.tolist(),
-        rng.integers(0, 5, rows),
-        columns=rng.exponential(size=(BRANCHING.n_features, rows)),
+        sizes.tolist(), rng.integers(0, 5, rows), columns=rng.exponential(size=(BRANCHING.n_features, rows))
     )
     for name, reference in REFERENCE_RULES.items():
         rule = RuleMethod(name=name, source=reference.source).compiled

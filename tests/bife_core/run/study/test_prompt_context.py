@@ -90,9 +90,7 @@ def context_of(data, past, low=None):
     return builder.build(request, past, data["workers"])
 
 
-def test_of_parents_it_is_known_whose_numbers_were_fitted_and_how_alike_they_choose(
-    data,
-):
+def test_of_parents_it_is_known_whose_numbers_were_fitted_and_how_alike_they_choose(data):
     parents = tuple(
         Sample(id=name, generation=0, operator="i1", source=rule_source(number), f_lf=0.5, behaviour=chosen)
         for number, (name, chosen) in enumerate((("one", "abca"), ("two", "abcb"), ("unscored", "----")))

@@ -122,8 +122,7 @@ def test_reasoning_that_opens_again_and_again_is_read_once():
 
 
 @pytest.mark.parametrize(
-    "end",
-    [CODE[:-10], f"```python\n{CODE[:-10]}", "```python\nimport ma", JSON[:-60], BODY[:60]],
+    "end", [CODE[:-10], f"```python\n{CODE[:-10]}", "```python\nimport ma", JSON[:-60], BODY[:60]]
 )
 def test_no_draft_is_taken_for_a_rule_that_was_cut_off(end):
     for draft in (DRAFT, f"{OLD}\nBetter:\n\n", f"<think>{DRAFT}", f"{DRAFT}</think>\n"):
