@@ -37,11 +37,8 @@ EXTRAS = {extra: declared(wanted) for extra, wanted in PROJECT["optional-depende
 
 
 def test_every_dependency_has_a_tested_version():
-    pinned = {
-        plain(line.partition("==")[0])
-        for line in (REPOSITORY / "constraints.txt").read_text(encoding="utf-8").splitlines()
-        if "==" in line
-    }
+    lines = (REPOSITORY / "constraints.txt").read_text(encoding="utf-8").splitlines()
+    pinned = {plain(line.partition("==")[0]) for line in lines if "==" in line}
     assert (BASE | EXTRAS["llm"] | EXTRAS["operate"]) - pinned - {plain(PROJECT["name"])} == set()
 
 

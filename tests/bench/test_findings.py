@@ -32,11 +32,8 @@ def test_the_runner_says_which_scripts_changed(tmp_path, capsys):
     script(tmp_path, "c-not-run", "echo no package >&2; false\n")
     assert findings.main([], tmp_path) == 1
     said = capsys.readouterr().out
-    assert [line.split()[-1] for line in said.splitlines() if " s  " in line] == [
-        "a-same",
-        "b-changed",
-        "c-not-run",
-    ]
+    names = [line.split()[-1] for line in said.splitlines() if " s  " in line]
+    assert names == ["a-same", "b-changed", "c-not-run"]
     assert "    < 2\n" in said
     assert "    no package\n" in said
     assert said.endswith("1 of 3 are as they were. Not: b-changed (changed), c-not-run (not run)\n")

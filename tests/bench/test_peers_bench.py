@@ -101,17 +101,12 @@ def test_what_most_solvers_prove_is_right_and_scip_decides_ties():
 def test_what_is_refused_wrong_or_does_not_end_is_charged_and_counted():
     arms = [arm("scip"), arm("fast"), arm("slow"), arm("wrong"), arm("small")]
     instances = [Instance(name, Path(name), name) for name in "de"]
-    every = [
-        Solve(name, digest, 0, answer)
-        for digest in "de"
-        for name, answer in {
-            "scip": optimal(5.0, 4.0),
-            "fast": optimal(5.0, 1.0),
-            "slow": Answer("limit", None, LIMIT_S, LIMIT_S),
-            "wrong": optimal(6.0, 0.1),
-            "small": Answer("refused", reason="too large"),
-        }.items()
-    ]
+    answers = {"scip": optimal(5.0, 4.0), "fast": optimal(5.0, 1.0), "wrong": optimal(6.0, 0.1)}
+    answers |= {
+        "slow": Answer("limit", None, LIMIT_S, LIMIT_S),
+        "small": Answer("refused", reason="too large"),
+    }
+    every = [Solve(name, digest, 0, answer) for digest in "de" for name, answer in answers.items()]
     rows = {row["solver"]: row for row in summary(arms, instances, every, LIMIT_S)}
     assert [rows[name]["ratio"] for name in rows] == [1.0, 0.25, 15.0, 30.0, 30.0]
     assert rows["fast"]["process_ratio"] == round(1.5 / 4.5, 3)
@@ -197,11 +192,8 @@ def test_ratios_are_paired_by_instance_and_seed_and_averaged_over_groups():
     instances = [Instance(digest, Path(digest), digest, group) for digest, group in groups.items()]
     costs = {("d", 0): (8.0, 1.0), ("d", 1): (2.0, 1.0), ("e", 0): (4.0, 4.0), ("e", 1): (9.0, 9.0)}
     costs |= {("f", 0): (1.0, 4.0), ("f", 1): (1.0, 4.0)}
-    every = [
-        Solve(name, digest, seed, optimal(1.0, cpu_s))
-        for (digest, seed), pair in costs.items()
-        for name, cpu_s in zip(("scip", "a"), pair, strict=True)
-    ]
+    every = [Solve("scip", *where, optimal(1.0, cpu_s)) for where, (cpu_s, _) in costs.items()]
+    every += [Solve("a", *where, optimal(1.0, cpu_s)) for where, (_, cpu_s) in costs.items()]
     _, row = summary(arms, instances, every, LIMIT_S)
     day = (1 / 8 * 1 / 2 * 1 * 1) ** 0.25
     assert row["ratio"] == round(math.sqrt(day * 4), 3)

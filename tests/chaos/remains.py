@@ -56,12 +56,8 @@ def read(home, key="*"):
     (directory,) = [path.parent for path in home.glob(f"runs/{key}/samples.json")]
     rows = json.loads((directory / "samples.json").read_text())
     with _database(home / "mlflow" / "mlflow.db") as database:
-        runs = Counter(
-            (str(experiment), str(name), str(status))
-            for experiment, name, status in database.execute(
-                "select e.name, r.name, r.status from runs r join experiments e using (experiment_id)"
-            )
-        )
+        every = "select e.name, r.name, r.status from runs r join experiments e using (experiment_id)"
+        runs = Counter(tuple(map(str, row)) for row in database.execute(every))
         (versions,) = database.execute("select count(*) from model_versions").fetchone()
         counts = database.execute("select key from metrics group by run_uuid, key, step having count(*) > 1")
         # What a search had spent when it was stopped in a generation is another point than at its end.

@@ -106,11 +106,14 @@ def pyomo_scip(model, time=None, gap=None):
     solver.options.update(_options(time, gap))
     result = solver.solve(made, logfile="solve.log", keepfiles=True)
     Path("solve.nl").write_bytes(Path(solver._problem_files[0]).read_bytes())
-    return (
-        str(result.solver.status),
-        str(result.solver.termination_condition),
-        pyo.value(made.gain, exception=False),
-    )
+    return _ended(result, made)
+
+
+def _ended(result, made):
+    import pyomo.environ as pyo
+
+    gain = pyo.value(made.gain, exception=False)
+    return str(result.solver.status), str(result.solver.termination_condition), gain
 
 
 def _pyomo(name, model, time, gap):
@@ -120,12 +123,7 @@ def _pyomo(name, model, time, gap):
     solver = pyo.SolverFactory(name)
     if name == "scip_persistent":
         solver.set_instance(made)
-    result = solver.solve(made, options=_options(time, gap))
-    return (
-        str(result.solver.status),
-        str(result.solver.termination_condition),
-        pyo.value(made.gain, exception=False),
-    )
+    return _ended(solver.solve(made, options=_options(time, gap)), made)
 
 
 def pyomo_scip_direct(model, time=None, gap=None):

@@ -22,15 +22,10 @@ pytestmark = pytest.mark.layers
 
 ROOT = Path(__file__).parents[2]
 
-LEAN = Configuration(
-    name="lean",
-    params={"separating/maxrounds": 0, "separating/maxroundsroot": 0},
-    branching=load_method("pseudocost_product"),
-)
-WITHIN = {
-    name: getattr(models, name)
-    for name in ("pulp_scip_py", "pyomo_scip_direct", "pyomo_scip_persistent", "linopy", "cvxpy", "ommx")
-}
+ROUNDS = {"separating/maxrounds": 0, "separating/maxroundsroot": 0}
+LEAN = Configuration(name="lean", params=ROUNDS, branching=load_method("pseudocost_product"))
+WITHIN = ("pulp_scip_py", "pyomo_scip_direct", "pyomo_scip_persistent", "linopy", "cvxpy", "ommx")
+WITHIN = {name: getattr(models, name) for name in WITHIN}
 """Layers that run PySCIPOpt."""
 RUN = {name: getattr(models, name) for name in ("pulp_scip_cmd", "pyomo_scip")}
 """Layers that run a program."""

@@ -193,18 +193,8 @@ def huge_values():
     return model
 
 
-FEASIBLE = {
-    make.__name__: make
-    for make in (
-        lps_cut_short,
-        zero_rows_and_columns,
-        nonconvex,
-        ordered_sets,
-        indicators,
-        free_integers,
-        huge_values,
-    )
-}
+FEASIBLE = (lps_cut_short, zero_rows_and_columns, nonconvex, ordered_sets, indicators)
+FEASIBLE = {make.__name__: make for make in (*FEASIBLE, free_integers, huge_values)}
 """Models with an optimum on which LP solutions are branched on."""
 
 UNASKED = {

@@ -58,8 +58,5 @@ def slow_graph(model):
                 if col.getLPPos() >= 0:
                     edges.append((len(rows), col.getLPPos(), sign * value / (row.getNorm() or 1.0)))
             rows.append(row_features(model, row, side, sign, norm))
-    return {
-        "variables": np.array([variable_features(model, col, norm) for col in cols]),
-        "rows": np.array(rows),
-        "edges": np.array(edges),
-    }
+    variables = np.array([variable_features(model, col, norm) for col in cols])
+    return {"variables": variables, "rows": np.array(rows), "edges": np.array(edges)}

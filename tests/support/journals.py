@@ -125,11 +125,8 @@ def write_files(folder, samples):
     (folder / reports.COST).write_text(json.dumps({"search": "bife"}), encoding="utf-8")
 
 
-FATES = (
-    {"f_lf": 0.5, "f_hf": -2.0},
-    {"failure": "Line 2: names must be defined."},
-    {"source": None, "failure": "The answer holds no code."},
-)
+NO_CODE = {"source": None, "failure": "The answer holds no code."}
+FATES = ({"f_lf": 0.5, "f_hf": -2.0}, {"failure": "Line 2: names must be defined."}, NO_CODE)
 
 
 def add_search(journal, generations):

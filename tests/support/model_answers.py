@@ -35,11 +35,6 @@ def good_answer(number):
 def completion(text, finish_reason="stop", **more):
     """Return a chat completion as the API's JSON."""
     message = {"role": "assistant", "content": text, **more}
-    return {
-        "id": "chatcmpl-1",
-        "object": "chat.completion",
-        "created": 0,
-        "model": MODEL,
-        "choices": [{"index": 0, "message": message, "finish_reason": finish_reason}],
-        "usage": dict(USAGE),
-    }
+    choices = [{"index": 0, "message": message, "finish_reason": finish_reason}]
+    about = {"id": "chatcmpl-1", "object": "chat.completion", "created": 0, "model": MODEL}
+    return {**about, "choices": choices, "usage": dict(USAGE)}

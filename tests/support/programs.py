@@ -27,15 +27,8 @@ def environment(home=None, **variables):
 
 def python(*words, home=None, cwd=None, **variables):
     """Run Python with the words on its command line, and return what it printed and how it ended."""
-    return subprocess.run(
-        [sys.executable, *map(str, words)],
-        env=environment(home, **variables),
-        cwd=cwd,
-        capture_output=True,
-        text=True,
-        timeout=700,
-        check=False,
-    )
+    how = {"env": environment(home, **variables), "cwd": cwd, "timeout": 700, "check": False}
+    return subprocess.run([sys.executable, *map(str, words)], **how, capture_output=True, text=True)
 
 
 def program(*arguments, home=None, **variables):

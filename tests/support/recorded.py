@@ -16,20 +16,12 @@ def decisions_of(sizes, scores, *, feature=None, instance="a", **arrays):
     columns = np.zeros((BRANCHING.n_features, rows))
     if feature is not None:
         columns[0] = feature
-    default = {
-        "columns": columns,
-        "gains": np.zeros((2, rows)),
-        "probindex": np.zeros(rows, dtype=np.int32),
-        "node": np.zeros(n, dtype=np.int64),
-        "depth": np.zeros(n, dtype=np.int64),
-        "room": np.full(n, 1e20),
-    }
-    return Decisions(
-        scores=np.array(scores, dtype=np.float64),
-        offsets=np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
-        instance=(instance,) * n,
-        **default | {name: np.asarray(value) for name, value in arrays.items()},
-    )
+    default = {"columns": columns, "gains": np.zeros((2, rows)), "probindex": np.zeros(rows, dtype=np.int32)}
+    default |= {"node": np.zeros(n, dtype=np.int64), "depth": np.zeros(n, dtype=np.int64)}
+    default |= {"room": np.full(n, 1e20), "scores": np.array(scores, dtype=np.float64)}
+    default |= {"offsets": np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)}
+    given = {name: np.asarray(value) for name, value in arrays.items()}
+    return Decisions(instance=(instance,) * n, **default | given)
 
 
 def planted(count, expert, *, doubt=0.0, seed=0, candidates=12):

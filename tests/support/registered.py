@@ -14,13 +14,8 @@ def source(number):
 
 def beside(champion):
     """Return the evidence of a rule that was measured beside a champion, and beats it."""
-    return {
-        "champion_sha": rule_sha(source(champion)),
-        "champion_ratio": 0.75,
-        "champion_ci_low": 0.7,
-        "champion_ci_high": 0.8,
-        "champion_p_value": 0.001,
-    }
+    interval = {"champion_ci_low": 0.7, "champion_ci_high": 0.8, "champion_p_value": 0.001}
+    return {"champion_sha": rule_sha(source(champion)), "champion_ratio": 0.75, **interval}
 
 
 def under(solver):

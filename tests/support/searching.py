@@ -55,10 +55,8 @@ def wishes(search):
     """Return kind, id, operator and parents of what is asked next."""
     asked = []
     for request in search.ask():
-        how = (
-            (request.operator, tuple(ids(request.parents)))
-            if isinstance(request, SampleRequest)
-            else ("", ())
-        )
+        how = "", ()
+        if isinstance(request, SampleRequest):
+            how = request.operator, tuple(ids(request.parents))
         asked.append((request.kind, request.id, *how))
     return asked

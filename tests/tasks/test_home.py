@@ -40,15 +40,11 @@ def test_a_home_and_its_databases_are_for_their_user_alone(environment):
 def test_defaults_lie_in_the_home(environment):
     home = prepare_environment()
     assert home.root == environment / "home"
-    expected = {
-        "MLFLOW_TRACKING_URI": f"sqlite:///{home.root}/mlflow/mlflow.db",
-        "PREFECT_HOME": str(home.root / "prefect"),
-        "PREFECT_LOCAL_STORAGE_PATH": str(home.root / "results"),
-        "MLFLOW_ALLOW_PICKLE_DESERIALIZATION": "false",
-        "PREFECT_RESULTS_DEFAULT_SERIALIZER": "json",
-        "MLFLOW_DISABLE_TELEMETRY": "true",
-        "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
-    }
+    expected = {"MLFLOW_TRACKING_URI": f"sqlite:///{home.root}/mlflow/mlflow.db"}
+    expected |= {"PREFECT_HOME": str(home.root / "prefect")}
+    expected |= {"PREFECT_LOCAL_STORAGE_PATH": str(home.root / "results")}
+    expected |= {"MLFLOW_ALLOW_PICKLE_DESERIALIZATION": "false", "MLFLOW_DISABLE_TELEMETRY": "true"}
+    expected |= {"PREFECT_RESULTS_DEFAULT_SERIALIZER": "json", "PREFECT_SERVER_ANALYTICS_ENABLED": "false"}
     assert expected.items() <= os.environ.items()
     before = dict(os.environ)
     prepare_environment()

@@ -68,13 +68,9 @@ def test_what_happens_during_an_outage_is_delivered_in_order_and_once(databases,
     port = free_port(0)
     server = mlflow_server(databases(tmp_path), port)
     address = f"http://{LOOPBACK}:{port}"
-    search = subprocess.Popen(
-        [sys.executable, "-c", SEARCH],
-        env=environment(tmp_path, MLFLOW_TRACKING_URI=address),
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
+    streams = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    there = environment(tmp_path, MLFLOW_TRACKING_URI=address)
+    search = subprocess.Popen([sys.executable, "-c", SEARCH], env=there, **streams)
 
     def say(word):
         search.stdin.write(f"{word}\n")
@@ -100,16 +96,12 @@ def test_what_happens_during_an_outage_is_delivered_in_order_and_once(databases,
         server.stop()
     with closing(sqlite3.connect(tmp_path / "mlflow" / "mlflow.db")) as database:
         runs = database.execute("select name, status from runs order by name").fetchall()
-        steps = database.execute(
-            "select step from metrics where key = 'samples_total' order by rowid"
-        ).fetchall()
+        every = "select step from metrics where key = 'samples_total' order by rowid"
+        steps = [step for (step,) in database.execute(every)]
         traces = database.execute("select count(*) from trace_info").fetchone()
-    assert runs == [
-        ("a search", "FINISHED"),
-        ("a stage", "FINISHED"),
-        *((f"g{number:02d}-c00", "FINISHED") for number in range(4)),
-    ]
-    assert [step for (step,) in steps] == [1, 2, 3, 4]
+    names = ["a search", "a stage", *(f"g{number:02d}-c00" for number in range(4))]
+    assert runs == [(name, "FINISHED") for name in names]
+    assert steps == [1, 2, 3, 4]
     assert traces == (4,)
 
 

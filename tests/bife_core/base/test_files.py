@@ -35,13 +35,8 @@ def test_directories_are_made_and_former_content_is_replaced(tmp_path):
 def test_a_disk_that_fills_up_leaves_the_former_file_and_is_named(tmp_path):
     path = tmp_path / "kept.txt"
     write_whole(path, "before")
-    done = subprocess.run(
-        [sys.executable, "-c", ON_A_FULL_DISK, str(path)],
-        cwd=REPOSITORY,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    words = [sys.executable, "-c", ON_A_FULL_DISK, str(path)]
+    done = subprocess.run(words, cwd=REPOSITORY, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == str(path)
     assert path.read_text() == "before"
     assert list(tmp_path.iterdir()) == [path]

@@ -64,14 +64,8 @@ def test_the_interval_is_scipys_on_log_ratios():
     rng = np.random.default_rng(0)
     a, b = rng.lognormal(size=(2, 15))
     result = ratio_interval(logs(a, b), confidence=0.9)
-    theirs = scipy.stats.bootstrap(
-        (logs(a, b),),
-        np.mean,
-        n_resamples=9999,
-        confidence_level=0.9,
-        method="BCa",
-        rng=np.random.default_rng(0),
-    ).confidence_interval
+    how = {"n_resamples": 9999, "confidence_level": 0.9, "method": "BCa", "rng": np.random.default_rng(0)}
+    theirs = scipy.stats.bootstrap((logs(a, b),), np.mean, **how).confidence_interval
     assert (result.low, result.high) == pytest.approx((math.exp(theirs.low), math.exp(theirs.high)), rel=1e-6)
     # For 15 instances the interval of Student's t is close, and none of its code is shared.
     t = scipy.stats.t.interval(0.9, 14, loc=logs(a, b).mean(), scale=logs(a, b).std(ddof=1) / math.sqrt(15))

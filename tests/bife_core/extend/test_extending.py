@@ -4,7 +4,6 @@ import re
 import sys
 import tomllib
 from importlib.metadata import metadata
-from pathlib import Path
 from types import ModuleType
 
 import numpy as np
@@ -71,12 +70,7 @@ def test_the_example_method_sees_the_node(golden_dir, monkeypatch):
 
 def test_the_page_names_what_exists():
     text, _, own = (DOCS / PAGE).read_text(encoding="utf-8").partition("## Adding to BiFE itself")
-    folders = (
-        Path(),
-        Path("bife_core"),
-        Path("tests/bife_core"),
-        Path("bife_core/search/generators/offline"),
-    )
+    folders = ("", "bife_core", "tests/bife_core", "bife_core/search/generators/offline")
     paths = re.findall(r"`((?:bife_core|tests|flows|tasks)/[\w/]+\.py)`", text)
     paths += re.findall(r"`([\w/]+\.py)`", own)
     assert [path for path in paths if not any((ROOT / folder / path).exists() for folder in folders)] == []

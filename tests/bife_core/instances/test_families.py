@@ -55,13 +55,9 @@ def test_one_instance_alone_is_the_one_in_the_list(benchmark, tmp_path):
 
 
 def test_splits_and_indices_share_nothing_whatever_the_seed(benchmark, tmp_path):
-    drawn = {
-        (split, seed): [
-            i.digest for i in GeneratedBenchmark(benchmark.family, "tiny", seed, tmp_path).instances(split, 3)
-        ]
-        for split in SPLITS
-        for seed in (0, 1)
-    }
+    benchmarks = {seed: GeneratedBenchmark(benchmark.family, "tiny", seed, tmp_path) for seed in (0, 1)}
+    every = {(split, k): each.instances(split, 3) for split in SPLITS for k, each in benchmarks.items()}
+    drawn = {where: [one.digest for one in instances] for where, instances in every.items()}
     for split in SPLITS:
         here = [digest for (other, _), digests in drawn.items() for digest in digests if other == split]
         elsewhere = [digest for (other, _), digests in drawn.items() for digest in digests if other != split]
@@ -84,13 +80,9 @@ def test_scip_reads_the_file_as_it_was_drawn(benchmark):
 def test_scip_finds_the_optimum_another_solver_finds(benchmark):
     data = arrays(benchmark.model("test", 0))
     sign = -1 if data.maximise else 1
-    other = milp(
-        sign * data.objective,
-        integrality=data.integer,
-        bounds=Bounds(data.lower, data.upper),
-        constraints=LinearConstraint(data.rows, data.row_lower, data.row_upper),
-        options={"mip_rel_gap": 1e-9},
-    )
+    bounds, rows = Bounds(data.lower, data.upper), LinearConstraint(data.rows, data.row_lower, data.row_upper)
+    how = {"integrality": data.integer, "options": {"mip_rel_gap": 1e-9}}
+    other = milp(sign * data.objective, bounds=bounds, constraints=rows, **how)
     model = solved(benchmark.instance("test", 0).path)
     assert model.getStatus() == "optimal"
     assert model.getObjVal() == pytest.approx(sign * other.fun, rel=1e-6)

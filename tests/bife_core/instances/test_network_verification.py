@@ -35,11 +35,8 @@ def test_the_network_itself_is_a_feasible_point(model):
     values |= {f"logit_{n}": value for n, value in enumerate(logits)}
     for number, inputs in enumerate(hidden, start=1):
         for n, value in enumerate(inputs):
-            values |= {
-                f"a{number}_{n}": value,
-                f"h{number}_{n}": max(value, 0),
-                f"s{number}_{n}": float(value > 0),
-            }
+            of_kind = {"a": value, "h": max(value, 0), "s": float(value > 0)}
+            values |= {f"{kind}{number}_{n}": each for kind, each in of_kind.items()}
     point = np.array([values[name] for name in model.column_names])
     assert (model.lower <= point).all()
     assert (point <= model.upper).all()

@@ -28,12 +28,9 @@ def table(name):
 def solved(model):
     """Return the cheapest plan by column name, and its cost."""
     model = arrays(model)
-    solution = milp(
-        model.objective,
-        integrality=model.integer,
-        bounds=Bounds(model.lower, model.upper),
-        constraints=LinearConstraint(model.rows, model.row_lower, model.row_upper),
-    )
+    bounds = Bounds(model.lower, model.upper)
+    rows = LinearConstraint(model.rows, model.row_lower, model.row_upper)
+    solution = milp(model.objective, integrality=model.integer, bounds=bounds, constraints=rows)
     assert solution.status == 0
     return dict(zip(model.column_names, solution.x.tolist(), strict=True)), solution.fun
 
@@ -65,14 +62,10 @@ def test_an_instance_is_the_same_on_every_machine():
 
 
 def test_days_take_turns_and_none_is_in_two_splits_but_those_of_collection_and_design():
-    days = {
-        (split, seed): [
-            re.search(r"\d{4}-\d\d-\d\d", unit_commitment(place(split, k, seed), hours=1, areas="1").name)[0]
-            for k in range(12)
-        ]
-        for split in SPLITS
-        for seed in (0, 1)
-    }
+    def day(*where):
+        return re.search(r"\d{4}-\d\d-\d\d", unit_commitment(place(*where), hours=1, areas="1").name)[0]
+
+    days = {(split, seed): [day(split, k, seed) for k in range(12)] for split in SPLITS for seed in (0, 1)}
     for split, many in (("design", 4), ("validation", 2), ("test", 6)):
         values = days[split, 0]
         assert values[:many] == values[many : 2 * many]

@@ -11,15 +11,8 @@ from bife_core.run.stages.results import Precheck
 from tests.support.measured import result
 from tests.support.raced import INSTANCES, context, invent
 
-STUCK = {
-    "status": "timelimit",
-    "cpu_s": 60.0,
-    "root_s": 2.0,
-    "primal_bound": 40.0,
-    "root_bound": 1.0,
-    "dual_bound": 1.1,
-}
-STUCK |= {"incumbents": ((10.0, 40.0),)}
+STUCK = {"status": "timelimit", "cpu_s": 60.0, "root_s": 2.0, "incumbents": ((10.0, 40.0),)}
+STUCK |= {"primal_bound": 40.0, "root_bound": 1.0, "dual_bound": 1.1}
 ENDED = {"status": "optimal", "cpu_s": 20.0}
 
 

@@ -29,11 +29,8 @@ def test_every_row_begins_with_what_scip_does_and_every_choice_changes_it(row):
     if "/" in row.name:
         usual = usual_parameters()[row.name]
         first = own.choices[0]
-        assert (
-            first == str(usual).upper()
-            if isinstance(usual, bool)
-            else first == usual or float(first) == usual
-        )
+        usual = str(usual).upper() if isinstance(usual, bool) else usual
+        assert first == usual or float(first) == usual
     assert row.description
     base = SPACE.configuration(needed(row.name))
     ends = [f"{end:g}" for span in own.spans.values() for end in (span.low, span.high)]

@@ -124,12 +124,8 @@ def test_trials_that_take_nothing_end_too(knapsacks, tmp_path, monkeypatch):
 def test_where_nothing_is_better_it_is_scip_as_it_comes():
     usual = Raced(costs=(1.0,), ratio=1.0, seen=1, cpu_s=1.0, won=True)
     worse = Trial(choices={"heuristics": "off"}, raced=Raced(costs=(2.0,), ratio=2.0, seen=1, cpu_s=2.0))
-    none = Tuning(
-        trials=(Trial(choices={}, raced=usual), worse),
-        instances=1,
-        cost="time",
-        configuration=Space({}).configuration({}),
-    )
+    trials, nothing = (Trial(choices={}, raced=usual), worse), Space({}).configuration({})
+    none = Tuning(trials=trials, instances=1, cost="time", configuration=nothing)
     assert none.configuration.identity == RPB
     few = none.model_copy(update={"starting": 12})
     assert few.sentence.endswith(
@@ -175,12 +171,10 @@ def test_settings_that_are_hopeless_with_one_method_are_not_tried_with_others(
     raced = Raced(costs=(None,), ratio=3.0, seen=seen, cpu_s=0.0, eliminated="3.00 times as much")
     monkeypatch.setattr("bife_core.measure.trials.TrialRace.run", lambda self, method: raced)
     found = tuned(knapsacks[:1], solving(InProcess(), tmp_path), trials=10)
-    assert [trial.choices for trial in found.trials[1:]] == [
-        *(start | {"branching": "general"} for start in STARTING_SETTINGS[:2]),
-        *STARTING_SETTINGS[2:7],
-        {"branching": "general"},
-        {"branching": "pscost"},
-    ]
+    general, pscost = {"branching": "general"}, {"branching": "pscost"}
+    first = [start | general for start in STARTING_SETTINGS[:2]]
+    tried = [trial.choices for trial in found.trials[1:]]
+    assert tried == [*first, *STARTING_SETTINGS[2:7], general, pscost]
 
 
 def test_facets_come_first_where_rows_are_knapsacks(knapsacks, tmp_path, monkeypatch):

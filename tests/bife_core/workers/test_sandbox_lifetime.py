@@ -28,15 +28,10 @@ ENDING
 
 
 def start(temporary, call, arguments, ending):
-    script = (
-        PARENT.replace("CALL", repr(call)).replace("ARGUMENTS", repr(arguments)).replace("ENDING", ending)
-    )
-    parent = subprocess.Popen(
-        [sys.executable, "-c", script],
-        stdout=subprocess.PIPE,
-        text=True,
-        env={**os.environ, "TMPDIR": str(temporary)},
-    )
+    script = PARENT.replace("CALL", repr(call)).replace("ARGUMENTS", repr(arguments))
+    words = [sys.executable, "-c", script.replace("ENDING", ending)]
+    there = {**os.environ, "TMPDIR": str(temporary)}
+    parent = subprocess.Popen(words, stdout=subprocess.PIPE, text=True, env=there)
     with parent.stdout as output:
         return parent, [int(word) for word in output.readline().split()]
 

@@ -21,12 +21,9 @@ def test_a_newcomer_sees_the_rule_its_speed_and_what_to_do_next(smoke):
     assert (done.exit_code, done.stderr) == (0, "")
     assert "\x1b" not in done.stdout
     shown = ["def candidate_variable_score", "F_LF  0.", "F_HF  -", "time ratio", "95.5 % interval"]
-    shown += [
-        "registered  ",
-        "bife-combinatorial_auction-tiny version 1 (challenger)",
-        "run `bife up`, then append",
-    ]
-    shown += ["#/experiments/", "bife run --instances DIR", "bife run --generator openai"]
+    shown += ["registered  ", "bife-combinatorial_auction-tiny version 1 (challenger)"]
+    shown += ["run `bife up`, then append", "#/experiments/"]
+    shown += ["bife run --instances DIR", "bife run --generator openai"]
     shown += ['bife_core.attach(model, "models:/bife-combinatorial_auction-tiny/1")']
     assert [text for text in shown if text not in done.stdout] == []
     lines = done.stdout.splitlines()

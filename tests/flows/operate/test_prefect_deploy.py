@@ -45,13 +45,9 @@ def test_the_file_makes_all_deployments_and_a_worker_runs_them(variables, tmp_pa
         assert made["parameters"] == deployment.get("parameters", {})
     assert page.start("collection", config=smoke(samples=0)).status_code == 409
 
-    worker = Server(
-        "worker",
-        [sys.executable, "-m", "prefect", "worker", "start", "--pool", "bife"],
-        variables | {"PREFECT_WORKER_QUERY_SECONDS": "2"},
-        "",
-        tmp_path / "worker.log",
-    )
+    command = [sys.executable, "-m", "prefect", "worker", "start", "--pool", "bife"]
+    variables |= {"PREFECT_WORKER_QUERY_SECONDS": "2"}
+    worker = Server("worker", command, variables, "", tmp_path / "worker.log")
     try:
         ended = page.end_well("search", config=smoke(seed=None))
         assert "is the best of" in ended["state"]["message"]

@@ -85,12 +85,8 @@ def test_a_server_gets_its_environment_and_leaves_nothing_behind(tmp_path, monke
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
 def test_nothing_outlives_an_owner_that_is_killed(tmp_path, number):
-    owner = subprocess.Popen(
-        [sys.executable, "-c", OWNER, str(free_port(0)), str(tmp_path)],
-        env=os.environ | {"CODE": TOY},
-        stdout=subprocess.PIPE,
-        text=True,
-    )
+    words = [sys.executable, "-c", OWNER, str(free_port(0)), str(tmp_path)]
+    owner = subprocess.Popen(words, env=os.environ | {"CODE": TOY}, stdout=subprocess.PIPE, text=True)
     guardian = int(owner.stdout.readline())
     family = psutil.Process(owner.pid).children(recursive=True)
     assert guardian in {process.pid for process in family}

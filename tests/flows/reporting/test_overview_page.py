@@ -16,13 +16,9 @@ from bife_tasks.overview import Link, Section, age_text, markdown, sections
 def test_the_page_has_a_table_for_each_part_whatever_its_cells_hold():
     searched = ("auctions", "none", Link("1 day ago", "http://mlflow/#/run"), "stopped: a | b\nc", "usd 80 %")
     waiting = (Link("promotion x", ""), age_text(timedelta(minutes=90)))
-    text = markdown(
-        [
-            Section("Families", "", ("family", "champion", "last search", "found", "used"), [searched]),
-            Section("Waiting", "Of persons.", ("run", "for"), [waiting]),
-            Section("Model API", "No call lately.", ("day",), []),
-        ]
-    )
+    families = Section("Families", "", ("family", "champion", "last search", "found", "used"), [searched])
+    persons = Section("Waiting", "Of persons.", ("run", "for"), [waiting])
+    text = markdown([families, persons, Section("Model API", "No call lately.", ("day",), [])])
     assert "| auctions | none | [1 day ago](http://mlflow/#/run) | stopped: a \\| b c | usd 80 % |" in text
     assert "## Waiting\n\nOf persons.\n\n| run | for |\n| --- | --- |\n| promotion x | 1 hour |" in text
     assert text.endswith("## Model API\n\nNo call lately.")
@@ -36,15 +32,8 @@ def failing(label: str) -> None:
 
 def test_a_pipeline_that_failed_and_a_challenger_are_in_it(prepared, monkeypatch):
     failing("salt mine", return_state=True)
-    challenger = SimpleNamespace(
-        name="bife-plans",
-        version=3,
-        aliases=("challenger",),
-        ungated=False,
-        evidence=None,
-        solver="SCIP default",
-        tags={},
-    )
+    about = {"ungated": False, "evidence": None, "solver": "SCIP default", "tags": {}}
+    challenger = SimpleNamespace(name="bife-plans", version=3, aliases=("challenger",), **about)
     champion = SimpleNamespace(**vars(challenger) | {"version": 2, "aliases": ("champion", "challenger")})
     versions = SimpleNamespace(versions=lambda: [champion, challenger])
     monkeypatch.setattr("bife_tasks.overview.registry", lambda: versions)

@@ -87,12 +87,9 @@ def test_every_rule_reads_few_features_and_gives_numbers_for_any_sensible_candid
 
 
 def test_each_benchmark_of_the_paper_has_its_rule():
-    assert dict(BENCHMARK_RULES) == {
-        "combinatorial_auction": "paper_ca",
-        "set_covering": "paper_sc",
-        "independent_set": "paper_mis",
-        "facility_location": "tuned_cfl",
-    }
+    rules = {"combinatorial_auction": "paper_ca", "set_covering": "paper_sc"}
+    rules |= {"independent_set": "paper_mis", "facility_location": "tuned_cfl"}
+    assert dict(BENCHMARK_RULES) == rules
     # A second file naming the same benchmark would silently win or lose.
     claims = [rule.family for rule in REFERENCE_RULES.values() if rule.family]
     assert len(claims) == len(set(claims))

@@ -98,20 +98,15 @@ def test_settings_are_compared_where_no_method_branches_too_and_rules_beside_the
     ],
 )
 def test_solves_within_the_clocks_resolution_give_no_ratio(metric, known):
-    made = [
-        row(f"i{k}", method, cpu_s=own.pop("cpu_s", 1.0), **own)
-        for k in range(9)
-        for method, own in zip(("rule", "relpscost"), map(dict, known), strict=True)
-    ]
+    facts = list(zip(("rule", "relpscost"), ({"cpu_s": 1.0, **own} for own in known), strict=True))
+    made = [row(f"i{k}", method, **own) for k in range(9) for method, own in facts]
     (found,) = compare_methods(solve_frame(made), ("rule",), "relpscost", metric)
     assert (found.instances, found.short, found.ratio, found.finding) == (9, 9, 1.0, "undecided")
     assert "solves are too short to compare" in statement(found)
     assert "ratio" not in statement(found)
     assert headline(found).startswith("Solves are too short to compare (")
-    longer = [
-        row("i", method, cost, primal_dual_integral=cost, gap=cost)
-        for method, cost in (("rule", 30.0), ("relpscost", 60.0))
-    ]
+    costs = {"rule": 30.0, "relpscost": 60.0}
+    longer = [row("i", name, cost, primal_dual_integral=cost, gap=cost) for name, cost in costs.items()]
     (mixed,) = compare_methods(solve_frame([*made, *longer]), ("rule",), "relpscost", metric)
     assert (mixed.instances, mixed.short) == (10, 9)
     assert "9 of them too short to differ" in statement(mixed)

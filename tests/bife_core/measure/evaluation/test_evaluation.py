@@ -124,13 +124,8 @@ def test_only_finished_solves_can_disagree(a, b, differ):
 
 
 def test_contradictions_are_named_once_per_instance():
-    finished = [
-        ("x", 3.0, "first"),
-        ("y", 1.0, "a"),
-        ("x", 4.0, "second"),
-        ("x", 5.0, "third"),
-        ("y", 1.0, "a"),
-    ]
+    of_y = ("y", 1.0, "a")
+    finished = [("x", 3.0, "first"), of_y, ("x", 4.0, "second"), ("x", 5.0, "third"), of_y]
     results = [outcome(instance, bound, method=method) for instance, bound, method in finished]
     (sentence,) = contradictions([outcome("x", 9.0, "timelimit"), *results])
     assert sentence == "x: first ended optimal with 3.0, second ended optimal with 4.0."
@@ -153,15 +148,11 @@ def test_an_evaluation_that_may_promote_stops_once_that_is_decided(
     solving = []
 
     def invented(groups, *_args, **_options):
-        numbered = [(number, job) for number, group in enumerate(groups, start=sum(solving)) for job in group]
+        numbered = enumerate(groups, start=sum(solving))
+        solves = [(job.method.name, number) for number, group in numbered for job in group]
         solving.append(len(groups))
-        of_rule = [10.0 * factor for factor in factors]
-        return [
-            measured.solved(
-                name, number, of_rule[number % len(factors)] if name == measured.RULE.name else 10.0
-            )
-            for number, name in ((number, job.method.name) for number, job in numbered)
-        ]
+        of = [factors[k % len(factors)] if name == measured.RULE.name else 1.0 for name, k in solves]
+        return [measured.solved(*solve, 10.0 * factor) for solve, factor in zip(solves, of, strict=True)]
 
     monkeypatch.setattr("bife_core.measure.evaluation.summary.run_solves", invented)
     instances = [Instance(f"m{k}", Path(f"m{k}.mps"), f"{k:016d}") for k in range(60)]

@@ -204,12 +204,9 @@ def test_a_rule_has_test_instances_of_a_family_whatever_is_set():
 
 def test_a_family_with_a_list_of_instances_counts_over_all_seeds(monkeypatch):
     auctions = FAMILIES.find("combinatorial_auction")
-    listed = replace(
-        auctions,
-        name="listed",
-        source=lambda place: RandomState(["test", "design", "collection", "validation"].index(place.split)),
-        count=lambda size, split: 1,
-    )
+    splits = ["test", "design", "collection", "validation"]
+    source = {"source": lambda place: RandomState(splits.index(place.split)), "count": lambda size, split: 1}
+    listed = replace(auctions, name="listed", **source)
     monkeypatch.setitem(FAMILIES, "listed", listed)
     config = PipelineConfig(instances=InstancesConfig(benchmark="listed", size="tiny"))
     assert [judge(config, rule, others=[ScipMethod(name=RPB)])[1] for rule in (R, S, T)] == [1, 2, 3]

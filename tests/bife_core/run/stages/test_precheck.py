@@ -77,16 +77,8 @@ def test_what_no_rule_can_change_is_tuned_first():
     assert tuned_before([long_root.model_copy(update={"root_s": None})])[0] == 0.9
 
 
-STUCK = measured.result(
-    status="timelimit",
-    cpu_s=60.0,
-    root_s=1.0,
-    primal_bound=9.0,
-    root_bound=1.0,
-    dual_bound=1.0,
-    gap=0.5,
-    incumbents=((3.0, 12.0), (45.0, 9.0)),
-)
+STUCK = {"primal_bound": 9.0, "root_bound": 1.0, "dual_bound": 1.0, "incumbents": ((3.0, 12.0), (45.0, 9.0))}
+STUCK = measured.result(status="timelimit", cpu_s=60.0, root_s=1.0, gap=0.5, **STUCK)
 QUICK = with_overrides(preset("quick"), {"instances.size": "tiny", "high.instances": 1})
 ANSWERS = Path(__file__).parents[4] / "docs/research/answers/item_placement/0"
 

@@ -30,11 +30,8 @@ def champion(runtime, config, number, method=None, **known):
 
 def test_a_seed_is_that_of_the_scheduled_time_and_what_names_one_search_is_left_as_it_is(runtime):
     before = seed_at(runtime.conductor.present.scheduled)
-    assert (
-        before
-        <= resolved(wish(seed=None), runtime).search.seed
-        <= seed_at(runtime.conductor.present.scheduled)
-    )
+    seed = resolved(wish(seed=None), runtime).search.seed
+    assert before <= seed <= seed_at(runtime.conductor.present.scheduled)
     config = wish(seed=7)
     assert resolved(config, runtime) is config
 

@@ -1,6 +1,7 @@
 """The watch over a rule: what it is solved on next, and when it is known to be slower than RPB."""
 
 import os
+from itertools import chain
 from pathlib import Path
 
 import pytest
@@ -80,11 +81,9 @@ def test_a_rule_that_stays_faster_is_never_known_to_be_slower(watched):
 
 
 def test_new_files_come_first_and_none_that_served_a_search_or_a_comparison(watched, config):
-    used = {
-        one.digest
-        for split in ("collection", "design", "validation")
-        for one in Runtime().instances(config.instances, split, 9).instances
-    }
+    splits = ("collection", "design", "validation")
+    drawn = [Runtime().instances(config.instances, split, 9).instances for split in splits]
+    used = {one.digest for one in chain.from_iterable(drawn)}
     compared = take_test_instances(config, Runtime(), [RULE, BASELINE], [RULE], promoting=False).instances
     used |= {one.digest for one in compared}
     chosen = watched.take_instances(config).instances

@@ -42,11 +42,9 @@ def search_home(tmp_path_factory):
 @pytest.fixture(scope="session")
 def data(search_home, knapsack_family):
     workers, folder = bife_core.InProcess(), search_home / "decisions"
-    return {
-        "instances": knapsack_family.instances("design", 2),
-        "decisions": bife_core.collect_decisions(knapsack_family, small().collection, folder, workers),
-        "workers": workers,
-    }
+    decisions = bife_core.collect_decisions(knapsack_family, small().collection, folder, workers)
+    instances = knapsack_family.instances("design", 2)
+    return {"instances": instances, "decisions": decisions, "workers": workers}
 
 
 @pytest.fixture(scope="session")

@@ -13,14 +13,8 @@ from tests.support.model_answers import MODEL
 from tests.support.model_api import ModelApi
 from tests.support.stored import account_at
 
-PARENT = Sample(
-    id="g00-c00",
-    generation=0,
-    operator="i1",
-    sha="a",
-    source="def candidate_variable_score(variable_features) -> float:\n    return variable_features[18]\n",
-    f_lf=0.5,
-)
+SOURCE = "def candidate_variable_score(variable_features) -> float:\n    return variable_features[18]\n"
+PARENT = Sample(id="g00-c00", generation=0, operator="i1", sha="a", source=SOURCE, f_lf=0.5)
 REQUEST = SampleRequest(id="g01-c00", generation=1, operator="m1", parents=(PARENT,), seed=3)
 
 

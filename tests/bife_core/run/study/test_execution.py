@@ -54,11 +54,7 @@ def test_a_rule_without_a_solve_has_no_table_and_one_solved_at_the_root_no_time_
 
 def test_of_many_instances_the_slowest_and_the_fastest_against_rpb_are_shown():
     reference = Reference(results=tuple(solve(1.0, 5) for _ in range(20)))
-    text = execution(
-        score([solve(float(k), 5) for k in range(1, 21)], [float(k) for k in range(1, 21)]),
-        reference,
-        None,
-        CONFIG,
-    )
+    costs = [float(k) for k in range(1, 21)]
+    text = execution(score([solve(cost, 5) for cost in costs], costs), reference, None, CONFIG)
     rows = [line.split(" | ")[0] for line in text.split("\n")]
     assert rows[1:10] == ["20", "19", "18", "17", "4", "3", "2", "1", "mean of 20"]

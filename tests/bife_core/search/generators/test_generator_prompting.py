@@ -115,11 +115,8 @@ def test_prompts_of_one_search_begin_alike_up_to_the_task():
     about = {"instances": ("Variables: 9 binary.",), "fitting": True, "low": "a share", "high": "a cost"}
     context = ABOUT.model_copy(update=about)
     later = {"tau": 0.3, "earlier": (PARENTS[0].model_copy(update={"f_hf": -6.0}),)}
-    contents = [
-        assemble(request(operator), about)[0].content
-        for operator in ("e1", "m2")
-        for about in (context, context.model_copy(update=later))
-    ]
+    asked, known = (request("e1"), request("m2")), (context, context.model_copy(update=later))
+    contents = [assemble(each, about)[0].content for each in asked for about in known]
     assert len({content.partition("# Your task")[0] for content in contents}) == 1
     assert len(set(contents)) == 4
 

@@ -8,16 +8,8 @@ import pytest
 
 from bife_core.solver.scip.reader import read_model
 
-HOLDS = {
-    ">=": operator.ge,
-    "<=": operator.le,
-    "=": operator.eq,
-    "ge": operator.ge,
-    "le": operator.le,
-    "eq": operator.eq,
-    "lt": operator.lt,
-    "gt": operator.gt,
-}
+HOLDS = {">=": operator.ge, "<=": operator.le, "=": operator.eq}
+HOLDS |= {name: getattr(operator, name) for name in ("ge", "le", "eq", "lt", "gt")}
 
 
 def optimum(path, text):
@@ -49,11 +41,9 @@ def test_soft_constraints(tmp_path, seed):
     hard, soft = [row() for _ in range(2)], [(rng.randint(1, 6), row()) for _ in range(4)]
     top = rng.choice(["", rng.randint(1, 12)])
     lines = [f"soft: {top} ;\n", *(f"[{cost}] {written(*each)}" for cost, each in soft)]
-    costs = [
-        sum(cost for cost, each in soft if not holds(*each, point))
-        for point in itertools.product((0, 1), repeat=5)
-        if all(holds(*each, point) for each in hard)
-    ]
+    points = itertools.product((0, 1), repeat=5)
+    points = [point for point in points if all(holds(*each, point) for each in hard)]
+    costs = [sum(cost for cost, each in soft if not holds(*each, point)) for point in points]
     best = min((cost for cost in costs if top == "" or cost < top), default="infeasible")
     assert optimum(tmp_path / "a.wbo", "".join([*lines, *(written(*each) for each in hard)])) == best
 
@@ -61,25 +51,16 @@ def test_soft_constraints(tmp_path, seed):
 @pytest.mark.parametrize("seed", range(12))
 def test_linear_constraints_of_flatzinc(tmp_path, seed):
     rng = random.Random(seed)
-    rows = [
-        (
-            [rng.randint(-3, 4) for _ in range(3)],
-            rng.choice(["le", "ge", "eq", "lt", "gt"]),
-            rng.randint(0, 9),
-        )
-        for _ in range(3)
-    ]
+    senses = ["le", "ge", "eq", "lt", "gt"]
+    rows = [([rng.randint(-3, 4) for _ in range(3)], rng.choice(senses), rng.randint(0, 9)) for _ in range(3)]
     goal = [rng.randint(-4, 5) for _ in range(3)]
 
     def total(weights, point):
         return sum(map(operator.mul, weights, point))
 
-    points = itertools.product(range(-2, 5), repeat=3)
-    values = [
-        total(goal, point)
-        for point in points
-        if all(HOLDS[sense](total(weights, point), side) for weights, sense, side in rows)
-    ]
+    points = list(itertools.product(range(-2, 5), repeat=3))
+    fits = (all(HOLDS[sense](total(weights, x), side) for weights, sense, side in rows) for x in points)
+    values = [total(goal, point) for point in itertools.compress(points, fits)]
     text = "".join(f"var -2..4: x{i};\n" for i in range(3)) + "var int: o;\n"
     for weights, sense, side in rows:
         text += f"constraint int_lin_{sense}({weights},[x0,x1,x2],{side});\n"

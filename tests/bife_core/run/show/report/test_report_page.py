@@ -53,14 +53,9 @@ class Outline(HTMLParser):
 
 @pytest.fixture(scope="module")
 def summary(knapsacks, pool, tmp_path_factory):
-    return evaluate(
-        [load_method("pseudocost_product")],
-        knapsacks[:2],
-        EvaluationConfig(instances=2, seeds=(0,), time_limit_s=60),
-        pool,
-        Store(tmp_path_factory.mktemp("solves")),
-        setting="CA tiny",
-    )
+    rules, store = [load_method("pseudocost_product")], Store(tmp_path_factory.mktemp("solves"))
+    config = EvaluationConfig(instances=2, seeds=(0,), time_limit_s=60)
+    return evaluate(rules, knapsacks[:2], config, pool, store, setting="CA tiny")
 
 
 @pytest.fixture(scope="module")
