@@ -31,7 +31,8 @@ def own_home(tmp_path, monkeypatch, databases):
 def searched(own_home, *, ended=True, origin=None, seed=0):
     key = uuid.uuid4().hex[:16]
     journal = journals.opened(key, own_home / "runs" / key, origin, params={"decisions": f"{seed:016}"})
-    journals.add_search(journal, 1)
+    tried = journals.add_sample(journal, attempts=journals.TRIED_TWICE, f_lf=0.5, f_hf=-2.0)
+    journals.write_files(journal.folder, [tried])
     if ended:
         journals.add_end(journal)
     run = synced(journal.folder)

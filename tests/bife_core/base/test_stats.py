@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 import pytest
-import scipy.stats
+import scipy
 from hypothesis import given, settings, strategies as st
 
 from bife_core.base.stats import (

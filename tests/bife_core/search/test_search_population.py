@@ -4,7 +4,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
-import scipy.stats
+import scipy
 
 from bife_core.run.config import SearchConfig
 from bife_core.search import Sample

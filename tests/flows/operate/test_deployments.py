@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 from prefect import flow
 from prefect.client.schemas.actions import DeploymentUpdate, WorkPoolUpdate
-from prefect.server.events.schemas.automations import EventTrigger
 
 from bife_core.run.presets import preset, with_overrides
 from bife_core.run.settings import configuration, settings_of
@@ -81,6 +80,8 @@ def test_what_a_deployment_is_filled_in_with_is_resolved_and_tuned(tmp_path, mon
     ],
 )
 def test_no_run_that_has_ended_is_taken_for_lost(state, ended):
+    from prefect.server.events.schemas.automations import EventTrigger
+
     lost_runs = AUTOMATIONS[0]
     assert (lost_runs.enabled, lost_runs.actions[0].message) == (True, GONE)
     on_the_server = EventTrigger.model_validate(lost_runs.trigger.model_dump(mode="json"))
