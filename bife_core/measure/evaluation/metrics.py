@@ -52,7 +52,9 @@ class Metric:
         """Return what every solve of a `solve_frame` is charged, at least `least`; unknown values are NaN."""
         return frame[self.cost].clip(lower=self.least)
 
-    def charged(self, frame: pd.DataFrame, same: NDArray[np.int64], time_limit_s: float) -> pd.Series[float]:
+    def charged(
+        self, frame: pd.DataFrame, same: NDArray[np.integer[Any]], time_limit_s: float
+    ) -> pd.Series[float]:
         """Return the column of a frame, with `missing` and `solved`, with what solves that are missing cost.
 
         `same` numbers the instance and seed of each.
@@ -70,7 +72,7 @@ class Metric:
         return values.fillna(charged.mask(failed_by_all, 1.0))
 
 
-def _largest(values: pd.Series[float], same: NDArray[np.int64]) -> pd.Series[float]:
+def _largest(values: pd.Series[float], same: NDArray[np.integer[Any]]) -> pd.Series[float]:
     """Return the largest of the values of the same number, for each; NaN where none is known."""
     import pandas as pd
 
