@@ -65,12 +65,11 @@ Output: TypeAlias = Annotated[Path, Option(metavar="FILE", callback=_of_configur
 class Command(TyperCommand):
     """A command whose help says of an option that is a setting what a form says of it."""
 
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Read the words of a command line; a refusal is without the kind of Python's error, which typer names."""
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:  # noqa: D102
         try:
             return super().parse_args(ctx, args)
         except typer.BadParameter as error:
-            error.message = error.message.removeprefix("Value error, ")
+            error.message = error.message.removeprefix("Value error, ")  # as typer calls it
             raise
 
     def format_help(self, ctx: Any, formatter: Any) -> None:

@@ -27,6 +27,8 @@ def main() -> None:
         if len(words) == 1:
             sys.exit("Error: --rule was expected to be followed by a reference, such as models:/A@champion.")
         rule, words = words[1], words[2:]
+    elif words[:1] in (["-h"], ["--help"]):
+        print("bife-scip --rule REFERENCE ... : what branches; SCIP's own options may follow it", flush=True)
     warnings.showwarning = lambda message, *_where, **_how: print(f"bife-scip: {message}", file=sys.stderr)
     gc.set_threshold(100_000, 20, 20)  # what is imported stays
     # NumPy starts one a core, as long as it takes to import.

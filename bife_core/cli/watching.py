@@ -68,10 +68,10 @@ class Display(Observer):
             self._ended_s += (now - self._pace.began_s) * bool(self._pace.expected_s)
         self._stage = name
         self._say(f"{name}: {about}")
-        left, self._in_steps = self._later and self._later.at(name), False
-        expected_s = dict(left.stages[:1]).get(name, 0.0) if left else 0.0
+        expected_s, self._in_steps = 0.0, False
+        if self._later is not None:
+            expected_s, self._later = self._later.begin(name)
         self._pace = Pace(expected_s, now)
-        self._later = left.later if left and expected_s else left
         self._begin(name)
 
     def expect(self, estimate: Estimate) -> None:

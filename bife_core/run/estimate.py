@@ -51,17 +51,13 @@ class Estimate(Value):
             f"{'at least' if self.at_least else 'about'} {minutes} on {counted(self.cores, 'core')}: {parts}"
         )
 
-    def at(self, stage: str) -> Estimate:
-        """Return what is left as a stage begins; all of it if there is no such stage."""
+    def begin(self, stage: str) -> tuple[float, Estimate]:
+        """Return the seconds of a stage that begins, and what is left after it: none and all if it is unknown."""
         names = [name for name, _ in self.stages]
         if stage not in names:
-            return self
-        return self.model_copy(update={"stages": self.stages[names.index(stage) :]})
-
-    @property
-    def later(self) -> Estimate:
-        """What is left after the first stage."""
-        return self.model_copy(update={"stages": self.stages[1:]})
+            return 0.0, self
+        at = names.index(stage)
+        return self.stages[at][1], self.model_copy(update={"stages": self.stages[at + 1 :]})
 
 
 class Pace:

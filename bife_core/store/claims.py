@@ -66,7 +66,7 @@ class Claims:
         In a long wait `waits` is called once with the holder in words, which is logged by default. If the name ends
         with the key of a study, writing to the study raises `ClaimLostError` once the claim is lost.
         """
-        tell = waits or partial(_logger.warning, "Waiting for %s, in use by %s.", name)
+        tell = waits or partial(_logger.warning, "Waiting for %s, under way in %s.", name)
         began, told = time.monotonic(), False
         while not self.take([name]):
             waited_s = time.monotonic() - began

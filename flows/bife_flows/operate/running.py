@@ -25,17 +25,9 @@ from bife_core.base.errors import BifeError, StoreError
 from bife_core.run.observer import Observer
 from bife_core.run.study.journal import stop_journals
 from bife_core.store.home import project_home
-from bife_flows.operate.servers import (
-    LOOPBACK,
-    UVICORN,
-    Server,
-    ServerError,
-    current,
-    free_port,
-    link_to_pages,
-)
+from bife_flows.operate.servers import LOOPBACK, UVICORN, Server, current, free_port, link_to_pages
 from bife_flows.reporting.conduct import gone, own_process, report_end, require_room
-from bife_tasks.stores import home_store, observer, observing, tracker
+from bife_tasks.stores import home_store, observing, tracker
 
 GONE: Final = "The process of this run is gone. Retry goes on where it stopped: completed work is kept."
 
@@ -52,8 +44,8 @@ def ready(observer: Observer | None = None, flows: str = __name__) -> Iterator[N
         require_room()
         import_module(flows)
 
+    reach_prefect(load)
     with observing(observer or Observer()):
-        reach_prefect(load)
         yield
 
 
@@ -65,12 +57,8 @@ def reach_prefect(meanwhile: Callable[[], object] = lambda: None) -> None:
     if os.environ.get("PREFECT_API_URL"):
         meanwhile()
         return
-
-    def waits(holder: str) -> None:
-        observer().note(f"Prefect is being started by {holder}; this command goes on once it is.")
-
     # Two that meet a fresh database would break its migration.
-    with home_store().claim("prefect", 300.0, waits):
+    with home_store().claim("the start of Prefect's API", 300.0):
         _launched()
         meanwhile()
         start_embedded_api()
@@ -88,7 +76,7 @@ def start_embedded_api() -> None:
     server, address = _launched()
     try:
         server.wait_ready()
-    except ServerError:
+    except BifeError:
         server.stop()
         _launched.cache_clear()  # so that another try starts another one
         raise

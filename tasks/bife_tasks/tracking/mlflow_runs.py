@@ -25,7 +25,7 @@ from bife_core.base.wording import fits, storable
 from bife_core.run.stages.records import EXPERIMENTS, SEARCH
 from bife_core.store.home import project_home
 from bife_tasks.home import mlflow_folder, pages_address, served_address
-from bife_tasks.stores import home_store, observer
+from bife_tasks.stores import home_store
 from bife_tasks.tracking import views
 
 TRACKING_TROUBLE: Final = (MlflowException, SQLAlchemyError, OSError)
@@ -63,13 +63,9 @@ def tracking_uri() -> str:
 @cache
 def client() -> MlflowClient:
     """Return this process's client, with database and experiments in place, or raise `TrackingError`."""
-
-    def waits(holder: str) -> None:
-        observer().note(f"MLflow's database is being prepared by {holder}; this goes on once it is.")
-
     try:
         # Processes that meet a fresh SQLite file together break its migration, so one goes first.
-        with home_store().claim("mlflow", waits=waits):
+        with home_store().claim("the preparation of MLflow's database"):
             _make_database(tracking_uri())
             made = MlflowClient()
             # A server knows its own place for artifacts.

@@ -58,6 +58,9 @@ def test_output_and_exit_codes_are_those_of_scip(instance, tmp_path):
     assert bare.stdout.startswith(version)
     assert (bare.returncode, bare.stderr) == (0, "")
     assert shell("--rule", "pscost", "--version", home=tmp_path).stdout == bare.stdout
+    helps = shell("--help", home=tmp_path).stdout
+    assert helps.startswith("bife-scip --rule REFERENCE ... : what branches;")
+    assert "-s <settings> : load parameter settings" in helps
     first = shell("-f", instance, home=tmp_path)
     assert first.stdout.startswith(version)
     assert nodes(first) == solve(instance).nodes

@@ -36,10 +36,11 @@ def test_a_sentence_sums_a_stage_that_comes_again():
 
 def test_what_is_left_is_what_comes_after():
     whole = Estimate(stages=(("tuning", 60.0), ("search", 100.0), ("tuning", 30.0)), cores=1)
-    assert whole.at("tuning") == whole
-    assert whole.at("search").left_s == 130.0
-    assert whole.at("search").later.at("tuning").left_s == 30.0
-    assert whole.at("registration") == whole
+    tuned_s, rest = whole.begin("tuning")
+    assert (tuned_s, rest.left_s) == (60.0, 130.0)
+    searched_s, last = whole.begin("search")
+    assert (searched_s, last.begin("tuning")[0], last.left_s) == (100.0, 30.0, 30.0)
+    assert whole.begin("registration") == (0.0, whole)
 
 
 def test_a_stage_tells_by_its_own_pace_what_is_left_of_it():

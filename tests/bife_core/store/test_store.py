@@ -171,7 +171,7 @@ def test_who_waits_for_long_says_once_who_holds_the_claim(store, where, monkeypa
     program.kill()
     program.wait()
     (record,) = caplog.records
-    assert record.getMessage().startswith(f"Waiting for work, in use by process {program.pid} on ")
+    assert record.getMessage().startswith(f"Waiting for work, under way in process {program.pid} on ")
 
 
 def test_a_claim_that_could_not_be_given_back_is_free_for_its_own_process(store, where, monkeypatch):
