@@ -6,8 +6,7 @@
 set -euo pipefail
 work=$(mktemp -d) && trap 'rm -rf "$work"' EXIT && cd "$work"
 python3 -m venv venv
-venv/bin/pip install --quiet --disable-pip-version-check pyscipopt==6.3.0 highspy==1.16.0 cbcbox==2.935 pulp==3.3.2 \
-  swiglpk==5.0.13
+venv/bin/pip install --quiet --disable-pip-version-check pyscipopt==6.3.0 highspy==1.16.0 cbcbox==2.935 pulp==3.3.2 swiglpk==5.0.13
 cat > seen.py <<'PY'
 import subprocess
 
