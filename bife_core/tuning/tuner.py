@@ -24,6 +24,7 @@ from bife_core.tuning.space import (
     INEQUALITIES,
     ON_DEMAND,
     ROWS,
+    START,
     Choices,
     Space,
     choices_text,
@@ -212,7 +213,8 @@ def tune(
     budget_s -= min(race.cpu_s, usual_s or 0.0)
     default = Raced(costs=tuple(race.costs), ratio=1.0, seen=len(race.places), cpu_s=race.cpu_s, won=True)
     long = default.cpu_s >= _LONG_S * default.seen
-    waiting = [*proposals, *((choices, "") for choices in _first(first, space, long))]
+    primal = race.context.config.cost in BY_OBJECTIVE
+    waiting = [*proposals, *((choices, "") for choices in _first(first, space, long, primal))]
     tuning = Tuning(
         trials=(Trial(choices={}, raced=default),),
         instances=len(race.places),
@@ -264,13 +266,14 @@ def tune(
     return tuning
 
 
-def _first(starts: Sequence[Choices], space: Space, long: bool) -> list[Choices]:
+def _first(starts: Sequence[Choices], space: Space, long: bool, primal: bool) -> list[Choices]:
     """Return what is tried first: `starts`, then `STARTING_SETTINGS`, with methods that no start names.
 
     Choices without `BRANCHING` are tried with the best method so far. Where solves are long, so that few are tried, the
     largest class of rows on demand goes first; else after the first of `STARTING_SETTINGS`, whose cost ends it early.
     The others follow; then each is put on demand beside what is best by then. Where rows are knapsacks their facets
-    come before those, since SCIP without any cuts may take so long on such rows that no time is left for more.
+    come before those, since SCIP without any cuts may take so long on such rows that no time is left for more. Where
+    solves are compared by their objectives, start methods come before all.
     """
     named = {start.get(BRANCHING) for start in starts}
     methods = [name for name in (*space.methods, RPB) if name not in named]
@@ -292,4 +295,5 @@ def _first(starts: Sequence[Choices], space: Space, long: bool) -> list[Choices]
         {**start, **branching} for start in STARTING_SETTINGS if INEQUALITIES in start and space.knapsacks
     ]
     begin = [*largest, *facets, *further[:first]] if long else [*facets, *further[:first], *largest]
-    return [*starts, *begin, *others, *alone, *further[first:]]
+    proposing = [start for start in STARTING_SETTINGS if START in start and primal]
+    return [*starts, *proposing, *begin, *others, *alone, *further[first:]]

@@ -183,3 +183,10 @@ def test_facets_come_first_where_rows_are_knapsacks(knapsacks, tmp_path, monkeyp
     space = Space(METHODS, facts=RowFacts(knapsacks=True))
     first = tune(knapsacks[:1], solving(InProcess(), tmp_path), space, 1e3, trials=2).trials[1].choices
     assert first == LEAN | {"inequalities": "knapsack", "branching": "pscost"}
+
+
+def test_start_methods_come_first_where_objectives_are_compared(knapsacks, tmp_path):
+    config = NODES.model_copy(update={"cost": "objective"})
+    context = SolveContext(config, SolverConfig(), InProcess(), Store(tmp_path))
+    tried = tuned(knapsacks[:1], context, trials=3).trials[1:]
+    assert [trial.choices for trial in tried] == [{"start": "local_search"}, {"start": "restricted"}]
