@@ -54,7 +54,7 @@ def candidates_of(space: Space, count: int) -> list[Choices]:
     while len(candidates) < count:
         changed = dict(rng.choice(candidates[1:13]))
         for row in rng.sample(space.rows, 5):
-            changed[row.name] = row.drawn(rng.choice(row.choices), rng)
+            changed[row.name] = rng.choice(row.choices)
         if (choices := space.counting(changed)) not in candidates:
             candidates.append(choices)
     return candidates[:count]

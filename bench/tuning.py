@@ -14,7 +14,8 @@ from __future__ import annotations
 from argparse import Namespace
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from random import Random
+
+import numpy as np
 
 from bench import benchmark_of, context_of, emit, parse
 from bife_core import Method, Store, WorkerPool, compare, load_method
@@ -30,7 +31,7 @@ class RandomChanges:
 
     def __init__(self, space: Space, seed: int, rows: int = 6) -> None:
         self.space, self.rows = space, rows
-        self.rng = Random(seed)
+        self.rng = np.random.Generator(np.random.PCG64(seed))
 
     def base(self) -> Choices:
         """Return what is changed."""
@@ -42,7 +43,7 @@ class RandomChanges:
             choices = dict(self.base())
             for row in self.space.rows:
                 if self.rng.random() < self.rows / len(self.space.rows):
-                    choices[row.name] = row.drawn(self.rng.choice(row.choices), self.rng)
+                    choices[row.name] = str(self.rng.choice(row.choices))
             if (counting := self.space.counting(choices)) not in seen:
                 return counting
 
@@ -77,7 +78,7 @@ class Smac:
             Scenario,
         )
 
-        self.space, self.rng = space, Random(seed)
+        self.space = space
         self.configurations = ConfigurationSpace(seed=seed)
         self.configurations.add(
             [Categorical(row.name, row.choices, default=row.choices[0]) for row in space.rows]
@@ -103,9 +104,8 @@ class Smac:
         """Return what SMAC asks for; what was tried before is told again."""
         for _ in range(10):
             self.info = self.smac.ask()
-            levels = dict(self.info.config)
             choices = self.space.counting(
-                {row.name: row.drawn(str(levels[row.name]), self.rng) for row in self.space.rows}
+                {name: str(value) for name, value in dict(self.info.config).items()}
             )
             if choices not in seen:
                 break
@@ -116,9 +116,7 @@ class Smac:
         from ConfigSpace import Configuration
         from smac.runhistory.dataclasses import TrialInfo, TrialValue  # type: ignore[import-not-found]
 
-        values = {
-            row.name: (row.read(choices.get(row.name, "")) or row.choices)[0] for row in self.space.rows
-        }
+        values = {row.name: choices.get(row.name, row.choices[0]) for row in self.space.rows}
         info = TrialInfo(Configuration(self.configurations, values), seed=0)
         self.smac.tell(info, TrialValue(cost=3.0 if value is None else value))
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import math
 import re
 import warnings
 from collections.abc import Iterator, Sequence
-from random import Random
 from typing import Final, Protocol
 
 from bife_core.base.errors import ConfigError
@@ -28,10 +26,7 @@ class Proposer(Protocol):
 
 
 class Tpe:
-    """The tree-structured Parzen estimator of Optuna, multivariate, over the choices of rows.
-
-    From a range that it chooses a number is drawn. A `ConfigError` says if it is not installed.
-    """
+    """The tree-structured Parzen estimator of Optuna, multivariate; a `ConfigError` says if it is not installed."""
 
     def __init__(self, space: Space, seed: int, mutation: float = _MUTATION) -> None:
         try:
@@ -41,15 +36,14 @@ class Tpe:
                 "Settings are tuned by Optuna, which is not installed; run pip install 'bife-branching[operate]'."
             ) from error
         optuna.logging.set_verbosity(optuna.logging.WARNING)
-        seed %= 2**32  # which NumPy's RandomState takes
-        self._space, self._rng, self._best = space, Random(seed), Choices()
+        self._space = space
         self._distributions: dict[str, optuna.distributions.BaseDistribution] = {
             row.name: optuna.distributions.CategoricalDistribution(row.choices) for row in space.rows
         }
         with warnings.catch_warnings():  # the weight is to go with Optuna 6, which our dependency leaves out
             warnings.simplefilter("ignore", FutureWarning)
             sampler = optuna.samplers.TPESampler(
-                seed=seed,
+                seed=seed % 2**32,  # which NumPy's RandomState takes
                 multivariate=True,
                 n_startup_trials=1,
                 prior_weight=mutation,
@@ -63,12 +57,7 @@ class Tpe:
         """Return what to try next."""
         for _ in range(10):
             trial = self._study.ask(self._distributions)
-            choices = self._space.counting(
-                {
-                    row.name: row.drawn(trial.params[row.name], self._rng, self._best.get(row.name))
-                    for row in self._space.rows
-                }
-            )
+            choices = self._space.counting(trial.params)
             self._study.tell(trial, state=self._withdrawn)
             if choices not in seen:
                 break
@@ -76,13 +65,9 @@ class Tpe:
 
     def tell(self, choices: Choices, value: float | None) -> None:
         """Enter a trial; one that failed is worse than all others."""
-        values = [trial.value for trial in self._study.trials if trial.value is not None]
-        if value is not None and value < min(values, default=math.inf):
-            self._best = choices
-        params = {
-            row.name: (row.read(choices.get(row.name, "")) or row.choices)[0] for row in self._space.rows
-        }
-        value = max(values, default=0.0) + 1.0 if value is None else value
+        worst = max((trial.value for trial in self._study.trials if trial.value is not None), default=0.0)
+        params = {row.name: choices.get(row.name, row.choices[0]) for row in self._space.rows}
+        value = worst + 1.0 if value is None else value
         trial = self._create_trial(params=params, distributions=self._distributions, value=value)
         self._study.add_trial(trial)
 
@@ -98,16 +83,16 @@ _ASSIGNED: Final = re.compile(
 
 def read_configurations(answer: str, space: Space) -> list[tuple[Choices, str]]:
     """Return the configurations in a model's answer, each with the words before it and what of it is left out."""
-    rows, configurations = {row.name: row for row in space.rows}, list[tuple[Choices, str]]()
+    rows, configurations = {row.name: row.choices for row in space.rows}, list[tuple[Choices, str]]()
     for reason, settings in _blocks(without_reasoning(answer)):
         choices, left_out = Choices(), list[str]()
         for name, value in settings.items():
             if name not in rows:
                 left_out.append(f"{name} = {value}, which is no row of the table")
-            elif read := rows[name].read(value):
-                choices[name] = read[1]
+            elif choice := next((choice for choice in rows[name] if choice.lower() == value.lower()), None):
+                choices[name] = choice
             else:
-                left_out.append(f"{name} = {value}, which is none of {', '.join(rows[name].choices)}")
+                left_out.append(f"{name} = {value}, which is none of {', '.join(rows[name])}")
         reason += "".join(f" [left out: {line}]" for line in left_out)
         configurations.append((space.counting(choices), printable(reason)[:_LONGEST]))
     return configurations[:MOST]

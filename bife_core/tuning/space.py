@@ -5,10 +5,9 @@ from __future__ import annotations
 import csv
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from itertools import islice
 from pathlib import Path
-from random import Random
 from typing import Final, TypeAlias
 
 from bife_core.base.errors import ConfigError
@@ -20,7 +19,6 @@ from bife_core.solver.scip.emphases import EMPHASES, of_emphases
 from bife_core.solver.scip.row_classes import PREFIX
 from bife_core.solver.scip.settings import Parameter, settings_in, usual_parameters
 from bife_core.solver.starts.method import StartMethod
-from bife_core.tuning.span import Span
 
 TABLE: Final = Path(__file__).with_name("space.csv")
 
@@ -84,26 +82,6 @@ class Row:
     condition: tuple[tuple[str, bool, tuple[str, ...]], ...]
     description: str
 
-    @cached_property
-    def spans(self) -> dict[str, Span]:
-        """The choices that are ranges."""
-        return {choice: Span.read(choice) for choice in self.choices if ".." in choice}
-
-    def read(self, text: str) -> tuple[str, str] | None:
-        """Return the choice that a text is, or whose range has it, and the text as SCIP writes it; None without one."""
-        number = next(filter(None, (span.checked(text) for span in self.spans.values())), text)
-        for choice in self.choices:
-            if choice in self.spans:
-                if self.spans[choice].checked(number):
-                    return choice, number
-            elif choice.lower() == number.lower():
-                return choice, choice
-        return None
-
-    def drawn(self, choice: str, rng: Random, best: str | None = None) -> str:
-        """Return a choice itself, or a number of a range: `best` or one close to it, if that lies in it."""
-        return self.spans[choice].drawn(rng, best) if choice in self.spans else choice
-
     def counts(self, chosen: Mapping[str, str]) -> bool:
         """Whether the row's condition holds under what is chosen, by name, in the rows before it."""
         return all((chosen[name] in values) is wanted for name, wanted, values in self.condition)
@@ -153,12 +131,10 @@ class Space:
         chosen = dict(self._usual)
         for row in self.rows:
             choice = choices.get(row.name)
-            if choice is None:
-                continue
-            if (read := row.read(choice)) is None:
+            if choice is not None and choice not in row.choices:
                 raise ConfigError(f"{row.name} is no {choice!r}; choose of {', '.join(row.choices)}.")
-            if row.counts(chosen):
-                chosen[row.name] = read[1]
+            if choice is not None and row.counts(chosen):
+                chosen[row.name] = choice
         return {row.name: chosen[row.name] for row in self.rows if chosen[row.name] != self._usual[row.name]}
 
     def configuration(self, choices: Mapping[str, str]) -> Configuration:

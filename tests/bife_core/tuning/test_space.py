@@ -33,9 +33,7 @@ def test_every_row_begins_with_what_scip_does_and_every_choice_changes_it(row):
         assert first == usual or float(first) == usual
     assert row.description
     base = SPACE.configuration(needed(row.name))
-    ends = [f"{end:g}" for span in own.spans.values() for end in (span.low, span.high)]
-    choices = dict.fromkeys((*(choice for choice in own.choices if choice not in own.spans), *ends))
-    found = [SPACE.configuration(needed(row.name) | {row.name: choice}) for choice in choices]
+    found = [SPACE.configuration(needed(row.name) | {row.name: choice}) for choice in own.choices]
     assert found[0] == base
     assert len({one.identity for one in found}) == len(found)
 
@@ -46,22 +44,6 @@ def test_conditions_refer_to_rows_before_and_to_choices_they_have():
         for name, _, values in row.condition:
             assert names.index(name) < names.index(row.name)
             assert set(values) <= set(next(one for one in SPACE.rows if one.name == name).choices)
-
-
-def test_ranges_are_of_the_type_that_scip_has():
-    ranges = [(row.name, span) for row in SPACE.rows for span in row.spans.values()]
-    assert len(ranges) > 60
-    for name, span in ranges:
-        assert span.integer is isinstance(usual_parameters()[name], int), name
-
-
-def test_numbers_of_a_range_are_read_as_scip_writes_them_and_others_are_refused():
-    name = "branching/relpscost/inferenceweight"
-    assert SPACE.counting({name: "0.00003"}) == SPACE.counting({name: "3e-5"}) == {name: "3e-05"}
-    assert SPACE.counting({name: "1e-4"}) == {}, "the default is a choice of its own"
-    for wrong in ("7.5", "21", "seven", "nan"):
-        with pytest.raises(ConfigError, match=rf"maxrounds is no '{wrong}'; choose of -1, 0, 1\.\.20 log"):
-            SPACE.counting({"separating/maxrounds": wrong})
 
 
 def test_what_does_not_count_is_left_out():

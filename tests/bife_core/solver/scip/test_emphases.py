@@ -27,7 +27,7 @@ def test_names_and_the_rest_give_all_parameters_in_fewer_lines_than_any_choices(
     draw, space, usual = random.Random(4), Space({}), usual_parameters()
     for _ in range(12):
         rows = [row for row in space.rows if draw.random() < (0.5 if row.name in EMPHASES else 0.1)]
-        choices = space.counting({row.name: row.drawn(draw.choice(row.choices), draw) for row in rows})
+        choices = space.counting({row.name: draw.choice(row.choices) for row in rows})
         params = space.configuration(choices).params
         names, rest = shortest(params)
         again = of_emphases((*names.items(),)) | rest
