@@ -61,6 +61,9 @@ STARTING_SETTINGS: Final[tuple[Choices, ...]] = (
 )
 """What is tried first; `WITH_EVERY_METHOD` with each that may branch, the others with the best one by then."""
 
+BESIDE_THE_BEST: Final[tuple[Choices, ...]] = ({"lp/pricing": "q", "propagating/pseudoobj/freq": "-1"},)
+"""What is tried beside all that is best by then: where nodes are cheap, LPs that start faster and less propagation."""
+
 LEAN: Final[tuple[Choices, ...]] = (
     {**_FEW_TRIES, "heuristics": "off"},
     {**_FEW_TRIES, "heuristics": "off", "separating/maxrounds": "1", "start": "restricted"},
@@ -239,8 +242,9 @@ def tune(
         if waiting:
             best = tuning.best.choices
             next_one, reason = waiting.pop(0)
-            # A class of rows alone is tried beside all that is best by then.
-            kept = best if all(name.startswith(PREFIX) for name in next_one) else {}
+            # So is a class of rows alone.
+            beside = next_one in BESIDE_THE_BEST or all(name.startswith(PREFIX) for name in next_one)
+            kept = best if beside else {}
             choices = space.counting({BRANCHING: best.get(BRANCHING, RPB)} | kept | next_one)
             if choices in seen or hopeless(choices):
                 continue
@@ -296,4 +300,4 @@ def _first(starts: Sequence[Choices], space: Space, long: bool, primal: bool) ->
     ]
     begin = [*largest, *facets, *further[:first]] if long else [*facets, *further[:first], *largest]
     proposing = [start for start in STARTING_SETTINGS if START in start and primal]
-    return [*starts, *proposing, *begin, *others, *alone, *further[first:]]
+    return [*starts, *proposing, *begin, *others, *alone, *further[first:], *BESIDE_THE_BEST]
