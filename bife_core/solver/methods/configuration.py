@@ -241,8 +241,8 @@ class Configuration(Method):
                 rules = ", ".join(BUILTIN_METHODS)
                 raise RuleError(f"{name} has SCIP branch by {first}; a method branches by one of {rules}.")
             rest = {parameter: value for parameter, value in params.items() if not is_priority(parameter)}
-            version = {"scip": found_with[1]} if (found_with := _FOUND.search(text)) else {}
-            return cls(name=name, params=rest, branching=ScipMethod(name=first), **version)
+            scip = comment[1] if (comment := _FOUND.search(text)) else scip_version()
+            return cls(name=name, params=rest, branching=ScipMethod(name=first), scip=scip)
         except ConfigError as error:
             raise RuleError(str(error)) from error
         except ValidationError as error:
