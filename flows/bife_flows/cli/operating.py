@@ -24,6 +24,7 @@ from bife_core.store.home import Home, project_home
 from bife_tasks import mlflow_tracks
 
 if TYPE_CHECKING:
+    from prefect.client.orchestration import SyncPrefectClient
     from rich.text import Text
 
     from bife_flows.operate.servers import Up
@@ -60,7 +61,7 @@ def up(
     from bife_core.base.files import write_whole
     from bife_flows.operate import guard
     from bife_flows.operate.programs import Access, mlflow_server, ports, prefect_server, worker
-    from bife_flows.reporting.artifacts import OVERVIEW_PAGE
+    from bife_flows.reporting.artifacts import overview_place
     from bife_tasks.stores import tracker
 
     access, process, servers, addresses = Access.at(host), psutil.Process(), list[Server](), dict[str, str]()
@@ -98,9 +99,12 @@ def up(
             # The first to be stopped, so that its runs can report how they end.
             at_end.callback(servers[-1].stop)
             servers[-1].wait_ready(waits=say)
+            own = servers[0].health if servers[0].name == "Prefect" else ""
+            with _prefect(own) as client:
+                overview = overview_place(client)
             shown = {
                 "Prefect": f"{addresses['Prefect']}   start, schedule, watch and approve runs",
-                "overview": f"{addresses['Prefect']}/v2{OVERVIEW_PAGE}   what there is, and what waits",
+                "overview": f"{addresses['Prefect']}/v2{overview}   what there is, and what waits",
             }
             if "MLflow" in addresses:
                 from bife_tasks.tracking.mlflow_runs import searches_url
@@ -211,14 +215,19 @@ def _overview(state: Up | None, answering: Mapping[str, bool]) -> list[Section]:
     health = state.health["Prefect"] if state is not None and answering.get("Prefect") else ""
     if not (health or os.environ.get("PREFECT_API_URL")):
         return sections()
-    from prefect.client.orchestration import SyncPrefectClient, get_client
-
     from bife_flows.reporting.artifacts import on_server
 
     pages = f"{addresses['Prefect']}/v2" if "Prefect" in addresses else None
-    api, auth = health.removesuffix("/health"), os.environ.get("BIFE_SERVER_AUTH") or None
-    with SyncPrefectClient(api, auth_string=auth) if health else get_client(sync_client=True) as client:
+    with _prefect(health) as client:
         return sections(lambda: on_server(client, pages))
+
+
+def _prefect(health: str) -> SyncPrefectClient:
+    """Return a client of the Prefect of `bife up` that has this address of its health, or without of the user's own."""
+    from prefect.client.orchestration import SyncPrefectClient, get_client
+
+    api, auth = health.removesuffix("/health"), os.environ.get("BIFE_SERVER_AUTH") or None
+    return SyncPrefectClient(api, auth_string=auth) if health else get_client(sync_client=True)
 
 
 def _linked(cell: Cell) -> str | Text:

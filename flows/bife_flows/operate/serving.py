@@ -31,7 +31,7 @@ from prefect.workers.process import ProcessWorker
 from bife_core.base.errors import BifeError
 from bife_core.solver.scip.solve import versions
 from bife_flows.operate.running import close_abandoned
-from bife_flows.reporting.artifacts import OVERVIEW_PAGE, renew
+from bife_flows.reporting.artifacts import overview_place, renew
 from bife_flows.reporting.conduct import name_delivered
 from bife_tasks.stores import ENDED, tracker
 
@@ -91,7 +91,7 @@ def _register(client: SyncPrefectClient, declared: dict[str, Any]) -> str | None
     form = flow.parameters.model_dump(exclude_unset=True)
     update: dict[str, Any] = {
         "version": versions()["bife"],
-        "description": f"{declared['description']}\n\n[Overview](/v2{OVERVIEW_PAGE})",
+        "description": f"{declared['description']}\n\n[Overview](/v2{overview_place(client)})",
         "entrypoint": declared["entrypoint"],
         "path": None,  # flows are imported; there is nothing to copy
         "pull_steps": [],
@@ -136,8 +136,10 @@ def main() -> None:
             if time.monotonic() > deadline:
                 raise BifeError(f"Prefect's API at {client.api_url} cannot be used: {trouble}.") from trouble
             time.sleep(1.0)
+        renew()  # to which deployments link
         for note in register(client):
             _logger.warning(note)
+        renew()  # which links to deployments
         close_abandoned(client, worker_starts=True)
     threading.Thread(target=look_after, daemon=True).start()
     worker = ProcessWorker(work_pool_name=WORK_POOL, name=socket.gethostname())

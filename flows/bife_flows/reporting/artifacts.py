@@ -15,7 +15,7 @@ import httpx
 from prefect.client.orchestration import SyncPrefectClient, get_client
 from prefect.client.schemas.actions import ArtifactCreate, ArtifactUpdate
 from prefect.client.schemas.filters import ArtifactFilter, FlowFilter, FlowRunFilter
-from prefect.client.schemas.objects import TERMINAL_STATES, FlowRun, StateType
+from prefect.client.schemas.objects import FlowRun, StateType
 from prefect.client.schemas.sorting import FlowRunSort
 from prefect.exceptions import PrefectException
 from prefect.utilities.urls import url_for
@@ -31,9 +31,6 @@ from bife_tasks.stores import observer, started_run
 
 OVERVIEW: Final = "bife-overview"
 """Key of the one artifact that is of no run."""
-
-OVERVIEW_PAGE: Final = f"/artifacts/key/{OVERVIEW}"
-"""Where Prefect's pages show it, below their address."""
 
 _PIPELINES: Final = 10
 """How many pipelines the overview has, the last ones."""
@@ -66,7 +63,7 @@ def _show(kind: str, key: str, data: str | float, about: str, *, of_run: bool = 
     """
     run = UUID(number) if of_run and (number := started_run()) else None
     wanted = {"key": {"any_": [key]}} | ({} if run is None else {"flow_run_id": {"any_": [run]}})
-    new = {"data": storable(data) if isinstance(data, str) else data, "description": about}
+    new = {"data": _shown(data), "description": about}
     with get_client(sync_client=True) as client:
         if shown := client.read_artifacts(artifact_filter=ArtifactFilter.model_validate(wanted), limit=1):
             client.update_artifact(shown[0].id, ArtifactUpdate.model_validate(new))
@@ -113,16 +110,23 @@ def on_server(client: SyncPrefectClient, pages: str | None = None) -> Server:
         return Link(run.name, url_for("flow-run", obj_id=run.id, default_base_url=pages) or "")
 
     paused = runs_of(client, ["promotion", "rollback"], [StateType.PAUSED])
-    ended = runs_of(client, ["pipeline"], TERMINAL_STATES)[:_PIPELINES]
+    begun = runs_of(client, ["pipeline"], {*StateType} - {StateType.SCHEDULED})[:_PIPELINES]
     now = datetime.now(UTC)
     return Server(
         waiting=[(linked(run), age_text(now - run.state.timestamp)) for run in paused if run.state],
         pipelines=[
             (linked(run), run.state.name or "", (run.state.message or "").partition("\n")[0])
-            for run in ended
+            for run in begun
             if run.state
         ],
     )
+
+
+def overview_place(client: SyncPrefectClient) -> str:
+    """Return where Prefect's pages show the overview, below their address; while there is none, where it will be."""
+    wanted = ArtifactFilter.model_validate({"key": {"any_": [OVERVIEW]}})
+    shown = client.read_artifacts(artifact_filter=wanted, limit=1)
+    return f"/artifacts/artifact/{shown[0].id}" if shown else f"/artifacts/key/{OVERVIEW}"
 
 
 def renew() -> None:
@@ -130,6 +134,11 @@ def renew() -> None:
     if not os.environ.get("PREFECT_API_URL"):
         return  # an API that ends with its run has no pages
     with get_client(sync_client=True) as client:
+        pages = {each.name: url_for("deployment", obj_id=each.id) for each in client.read_deployments()}
         text = markdown(sections(lambda: on_server(client)))
+    for what, form in (("Schedule", ""), ("Start", "/run")):
+        text = (
+            f"{what} {', '.join(f'[{name}]({page}{form})' for name, page in sorted(pages.items()))}\n\n{text}"
+        )
     about = "Champions, challengers, searches, pipelines, money, what waits and what the disk holds"
     _show("markdown", OVERVIEW, text, about, of_run=False)

@@ -12,11 +12,8 @@ from mlflow.utils.mlflow_tags import MLFLOW_PARENT_RUN_ID, MLFLOW_RUN_NOTE
 
 from bife_core.run.stages.records import COLLECTION, EVALUATION, SEARCH, TUNING
 
-_KIND: Final = {"mlflow.experimentKind": "custom_model_development"}
-"""Says that the runs of an experiment are what matters, not its traces."""
 _VIEW: Final = "mlflow.sharedViewState."
 """Prefix of the tags of an experiment that hold its saved views."""
-_NEWEST: Final = "attributes.start_time"
 
 
 class View(NamedTuple):
@@ -25,7 +22,7 @@ class View(NamedTuple):
     name: str
     wanted: str
     columns: str
-    order: str = _NEWEST
+    order: str = "attributes.start_time"
     ascending: bool = False
 
     def saved(self, time_ms: int) -> str:
@@ -64,7 +61,12 @@ _FIRST: Final[Mapping[str, tuple[str, tuple[View, ...]]]] = {
                 "metrics.best_f_hf metrics.rpb_f_hf tags.f_hf_unit metrics.best_f_lf metrics.tau metrics.ratio "
                 "tags.conclusion metrics.cost_usd",
             ),
-            View("Rules of all searches, best F_HF first", "tags.kind = 'sample'", _SAMPLE, "metrics.`f_hf`"),
+            View(
+                "Rules of all searches, best F_HF first",
+                "tags.kind = 'sample'",
+                f"{_SAMPLE} tags.search_key",
+                "metrics.`f_hf`",
+            ),
         ),
     ),
     EVALUATION: (
@@ -73,8 +75,8 @@ _FIRST: Final[Mapping[str, tuple[str, tuple[View, ...]]]] = {
         (View("Evaluations, newest first", "tags.kind = 'evaluation'", f"{_RATIO} params.rule tags.metric"),),
     ),
     TUNING: (
-        "Tunings of SCIP's settings, and below each its trials. ratio is the cost over that of the settings the tuning "
-        "began with: below 1 is better.",
+        "Tunings of SCIP's settings, and below each, once it has ended, its trials. ratio is the cost over that of the "
+        "settings the tuning began with: below 1 is better.",
         (
             View(
                 "Tunings, newest first",
@@ -112,12 +114,15 @@ def first_views(experiments: Iterable[Experiment]) -> Iterator[tuple[str, str, s
     ours = {each.name: each for each in experiments if each.name in _FIRST}
     links = [
         f"[{view.name}]({view_place(ours[name].experiment_id, number)})"
-        for name in _FIRST.keys() & ours.keys()
+        for name in _FIRST
+        if name in ours
         for number, view in enumerate(_FIRST[name][1])
     ]
     for name, experiment in ours.items():
         about, views = _FIRST[name]
-        tags = _KIND | {MLFLOW_RUN_NOTE: f"{about}\n\n{' | '.join(sorted(links))}"}
+        # Runs are what matters, not traces. Of the description MLflow shows one line.
+        tags = {"mlflow.experimentKind": "custom_model_development"}
+        tags |= {MLFLOW_RUN_NOTE: f"{' | '.join(links)}\n\n{about}"}
         made_ms = experiment.creation_time or 0
         tags |= {f"{_VIEW}bife-{number}": view.saved(made_ms) for number, view in enumerate(views)}
         # What a person has changed stays.
