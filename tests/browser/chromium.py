@@ -61,7 +61,7 @@ def window(outside=None):
         browser = playwright.chromium.launch(executable_path=chromium(), args=options)
         size = {"width": WIDTH, "height": HEIGHT}
         page = browser.new_page(viewport=size, color_scheme="light", timezone_id="UTC", locale="en-GB")
-        page.set_default_timeout(LIMIT_MS)
+        page.context.set_default_timeout(LIMIT_MS)  # of new tabs too
         page.add_init_script(_WELCOMED)
         page.on("websocket", opened)
         page.route(

@@ -4,6 +4,7 @@ import pytest
 
 from bife_core.store.home import Home
 from tests.browser.chromium import chromium, window
+from tests.browser.person import Person
 from tests.browser.showing import something_to_see
 
 
@@ -24,3 +25,17 @@ def outside():
 def page(shown, outside):
     with window(outside) as opened:
         yield opened
+
+
+@pytest.fixture
+def person(page, shown):
+    opened = []
+
+    def comes(name):
+        opened.append(Person(page, shown, name))
+        return opened[-1]
+
+    yield comes
+    for each in opened:
+        if each.page is not page:
+            each.page.close()

@@ -5,10 +5,16 @@ All of it is started through Prefect's API with the same requests its pages send
 
 from __future__ import annotations
 
+import uuid
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
+from sqlalchemy import create_engine, text
+
+from bife_flows.reporting.artifacts import OVERVIEW
+from tests.support.databases import SERVER
 from tests.support.model_answers import MODEL
 from tests.support.model_api import ModelApi
 from tests.support.operating import Operated, bife_up, smoke, until
@@ -19,19 +25,54 @@ CHALLENGED = "bife-combinatorial_auction"
 
 @dataclass(frozen=True)
 class Shown:
-    """What there is to see, with runs of Prefect."""
+    """What there is to see, with runs of Prefect, each of which is made when a page needs it."""
 
     up: Operated
-    pipeline: dict[str, Any]
-    """By the offline grammar."""
-    search: dict[str, Any]
-    """The search in the pipeline."""
-    promotion: dict[str, Any]
-    """It waits for a person."""
+
+    @cached_property
+    def pipeline(self) -> dict[str, Any]:
+        """By the offline grammar."""
+        return self.up.page.end_well("pipeline", config=searching())
+
+    @cached_property
+    def search(self) -> dict[str, Any]:
+        """The search in the pipeline."""
+        below = self.up.page.runs(flow_runs={"parent_flow_run_id": {"any_": [self.pipeline["id"]]}})
+        return next(run for run in below if run["name"].startswith("search"))
+
+    @cached_property
+    def calling(self) -> dict[str, Any]:
+        """A search that calls a model API."""
+        return self.up.page.end_well("search", config=searching(generator="openai", samples=8, seed=1))
+
+    @cached_property
+    def tuning(self) -> str:
+        """What the command printed."""
+        file = self.up.home.root / "tuned.set"
+        options = ("--size", "tiny", "--seconds", "4", "--output", str(file))
+        done = self.up.bife("tune", "--instances", "combinatorial_auction", *options)
+        assert done.returncode == 0, done.stderr
+        return str(done.stdout)
+
+    @cached_property
+    def promotion(self) -> dict[str, Any]:
+        """It waits for a person."""
+        self.up.page.end_well("evaluation", config=comparing(), rule="paper_ca", as_challenger=True)
+        return promotion_of(self.up, CHALLENGED)
 
     def run_page(self, run):
         """Return the address of a run's page."""
         return f"{self.up.prefect}/v2/runs/flow-run/{run['id']}"
+
+    def overview(self, *texts):
+        """Return the address of the overview once it has these texts: it is renewed every minute."""
+
+        def renewed():
+            found = self.up.page.ask("POST", "/artifacts/filter", artifacts={"key": {"any_": [OVERVIEW]}})
+            return all(text in found[0]["data"] for text in texts) and found[0]["id"]
+
+        number = until(renewed, f"the overview to have {texts}")
+        return f"{self.up.prefect}/v2/artifacts/artifact/{number}"
 
     def deployment(self, name):
         """Return the id of a deployment."""
@@ -53,35 +94,54 @@ class Shown:
         """Return the id of MLflow's run of the search whose rules a generator wrote."""
         wanted = f"tags.kind = 'search' and params.`generator.kind` = '{generator}'"
         experiments = [self.experiment("search")]
+        _ = self.pipeline if generator == "offline" else self.calling
         found = self.up.tracked("POST", "runs/search", experiment_ids=experiments, filter=wanted)
         return str(found["runs"][0]["info"]["run_id"])
 
 
 @contextmanager
 def something_to_see(home):
-    """Start everything, run what is to be seen, and stop everything at the end."""
+    """Start everything, with both servers and the store on PostgreSQL where BIFE_TEST_POSTGRES names a server of it."""
     with (
         ModelApi() as api,
-        bife_up(home, BIFE_LLM_BASE_URL=api.base_url, BIFE_LLM_MODEL=MODEL, BIFE_LLM_API_KEY="") as up,
+        bife_up(
+            home,
+            **on_postgres(),
+            BIFE_LLM_BASE_URL=api.base_url,
+            BIFE_LLM_MODEL=MODEL,
+            BIFE_LLM_API_KEY="",
+        ) as up,
     ):
-        pipeline = up.page.end_well("pipeline", config=searching())
-        up.page.end_well("search", config=searching(generator="openai", seed=1))
-        up.page.end_well("evaluation", config=comparing(), rule="paper_ca", as_challenger=True)
-        below = up.page.runs(flow_runs={"parent_flow_run_id": {"any_": [pipeline["id"]]}})
-        search = next(run for run in below if run["name"].startswith("search"))
-        yield Shown(up, pipeline, search, promotion_of(up, CHALLENGED))
+        yield Shown(up)
+
+
+def on_postgres():
+    """Return the environment in which everything is on a PostgreSQL server; nothing where there is none."""
+    if SERVER is None:
+        return {}
+    names = [f"shown_{uuid.uuid4().hex}" for _ in range(3)]
+    engine = create_engine(f"{SERVER}/postgres", isolation_level="AUTOCOMMIT")
+    with engine.connect() as connection:
+        for name in names:
+            connection.execute(text(f"CREATE DATABASE {name}"))
+    engine.dispose()
+    store, mlflow, prefect = (f"{SERVER}/{name}" for name in names)
+    return {
+        "BIFE_STORE": store,
+        "MLFLOW_TRACKING_URI": mlflow,
+        "PREFECT_API_DATABASE_CONNECTION_URL": prefect.replace("psycopg2", "asyncpg"),
+    }
 
 
 def searching(**changed):
     """Return the settings of a search that is small, and large enough to have something to compare."""
     return smoke(
-        samples=24,
+        **{"samples": 24, **changed},
         search__initial=8,
         search__population=4,
         high__race=False,  # every rule that is solved with has an F_HF to draw
         evaluation__instances=6,
         approval="person",
-        **changed,
     )
 
 

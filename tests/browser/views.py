@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bife_flows.reporting.artifacts import OVERVIEW
 from bife_tasks.tracking.mlflow_runs import page
 from bife_tasks.tracking.views import view_place
 from tests.browser.showing import CHALLENGED, Shown
@@ -44,10 +43,6 @@ def _prefect(path):
     return lambda shown: f"{shown.up.prefect}/v2/{path}"
 
 
-def _mlflow(path):
-    return lambda shown: page(path, shown.up.mlflow)
-
-
 def form_of(deployment):
     """Return what tells the address of the form a deployment's runs are started with."""
     return lambda shown: f"{shown.up.prefect}/v2/deployments/deployment/{shown.deployment(deployment)}/run"
@@ -55,12 +50,6 @@ def form_of(deployment):
 
 def _artifact(kind):
     return lambda shown: f"{shown.up.prefect}/v2/artifacts/artifact/{shown.artifact(f'{kind}-{BENCHMARK}')}"
-
-
-def _overview(shown):
-    """The one artifact of the overview, which belongs to no run."""
-    found = shown.up.page.ask("POST", "/artifacts/filter", artifacts={"key": {"any_": [OVERVIEW]}})
-    return f"{shown.up.prefect}/v2/artifacts/artifact/{found[0]['id']}"
 
 
 def _ranking(shown):
@@ -71,11 +60,12 @@ def _ranking(shown):
 
 def _first(stage):
     """The view of all runs of a stage that the descriptions of MLflow's experiments lead to."""
-    return lambda shown: f"{shown.up.mlflow}/{view_place(shown.experiment(stage))}"
+    return lambda shown: shown.pipeline and f"{shown.up.mlflow}/{view_place(shown.experiment(stage))}"
 
 
 def _report(shown):
     """The file a comparison left, the page of `bife report`."""
+    _ = shown.promotion
     reports = (shown.up.home.root / "runs").glob("evaluation-*/report.html")
     return next(page for page in reports if "paper_ca" in page.read_text(encoding="utf-8")).as_uri()
 
@@ -132,7 +122,11 @@ VIEWS = (
         "report", _report, ("paper_ca", "RPB", "95.5 % interval"), pictured=False
     ),  # python -m bench.picture
     View("prefect-deployments", _prefect("deployments"), ("collection", "pipeline", "rollback", "watch")),
-    View("prefect-overview", _overview, ("Families", "Waiting for a person", "Model API", "Disk")),
+    View(
+        "prefect-overview",
+        lambda shown: shown.overview(shown.promotion["id"]),
+        ("Start", "Schedule", "Families", "Waiting for a person", "Model API", "Disk"),
+    ),
     View(
         "prefect-form",
         form_of("pipeline"),
@@ -219,12 +213,14 @@ VIEWS = (
     ),
     View(
         "mlflow-traces",
-        lambda shown: page(f"experiments/{shown.experiment('search')}/traces", shown.up.mlflow),
+        lambda shown: (
+            shown.calling and page(f"experiments/{shown.experiment('search')}/traces", shown.up.mlflow)
+        ),
         ("g00-c00.1: i1 in generation 0", "1200"),
     ),
     View(
         "mlflow-model",
-        _mlflow(f"models/{CHALLENGED}/versions/1"),
+        lambda shown: shown.promotion and page(f"models/{CHALLENGED}/versions/1", shown.up.mlflow),
         ("challenger", "combinatorial_auction, size test", "below 1 is faster", "candidate_variable_score"),
     ),
 )

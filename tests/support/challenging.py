@@ -17,11 +17,10 @@ def challenge(name, number, **known):
     return IN_MLFLOW.register(name, source(number), evidence(number, **known))
 
 
-def challenge_in(home, name, number, **known):
-    """Do so in another home, and return the version."""
-    done = python(
-        "-m", "tests.support.challenging", name, number, json.dumps(known), home=home, cwd=REPOSITORY
-    )
+def challenge_in(home, name, number, variables=(), **known):
+    """Do so in another home, with variables of its environment, and return the version."""
+    words = ("-m", "tests.support.challenging", name, number, json.dumps(known))
+    done = python(*words, home=home, cwd=REPOSITORY, **dict(variables))
     assert done.returncode == 0, done.stderr
     return int(done.stdout)
 

@@ -7,7 +7,7 @@ import sys
 import time
 import uuid
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import httpx
 import psutil
@@ -142,6 +142,8 @@ class Operated:
     auth: Auth | None
     page: PrefectPage
     variables: dict[str, str]
+    printed: dict[str, str] = field(default_factory=dict)
+    """The addresses that it printed, by name."""
 
     def bife(self, *arguments):
         return program(*arguments, home=self.home.root, **self.variables)
@@ -207,7 +209,8 @@ def bife_up(home, *arguments, auth=None, **variables):
         # With --host 0.0.0.0 they are named by an address that others reach them at.
         assert all(re.search(rf"http://\S+:{port}\b", started.stdout) for port in ports.values())
         page = PrefectPage(prefect, auth)
-        yield Operated(home, prefect, mlflow, auth, page, variables)
+        printed = dict(re.findall(r"^(\w+) +(http\S+)", started.stdout, re.MULTILINE))
+        yield Operated(home, prefect, mlflow, auth, page, variables, printed)
         page.client.close()
         assert processes_of(home)
         stopped = program("down", home=home.root, **variables)
