@@ -136,7 +136,7 @@ def renew() -> None:
     with get_client(sync_client=True) as client:
         pages = {each.name: url_for("deployment", obj_id=each.id) for each in client.read_deployments()}
         text = markdown(sections(lambda: on_server(client)))
-    for what, form in (("Schedule", ""), ("Start", "/run")):
+    for what, form in (("Schedule", ""), ("Start", "/run")) if pages else ():
         text = (
             f"{what} {', '.join(f'[{name}]({page}{form})' for name, page in sorted(pages.items()))}\n\n{text}"
         )
