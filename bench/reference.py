@@ -160,14 +160,15 @@ If zeros satisfy all rows, as in a knapsack, SCIP keeps that solution and calls 
 | a line of more than 1022 bytes | reads it as several | | `scip-set-long-line` |
 | a character in quotes | refuses it | refuses the whole | `ortools-scip-parameters` |
 | an integer beyond 32 bits | cuts it without a word | | `scip-set-integers` |
+| a value that is no number, or a part of one | leaves out the rest, or takes the part | | `scip-set-half-read` |
 
-BiFE refuses long lines and integers beyond 32 bits.
+BiFE refuses long lines, and values that SCIP reads otherwise.
 
 ## What to do
 
-Write `.mps`, with one lower and then one upper bound of each column, the upper one from 0 to 1e19, and minimise an
-objective without a constant: this avoids most of the rows above. Then compare optima, and not only
-[statuses](limits.md).
+Write `.mps`, with one lower and then one upper bound of each column, the upper one from 0 to 1e19, with numbers of at
+most 12 digits (`writers-digits`), and minimise an objective without a constant (`glpk-writes-objective`): this avoids
+most of the rows above. Then compare optima, and not only [statuses](limits.md).
 """
 
 

@@ -22,7 +22,6 @@ from bife_core.solver.scip.libscip import scip_errors
 
 ModelFormat = Literal["mps", "lp", "cip", "opb", "wbo", "nl", "cnf", "fzn", "osil", "pip", "rlp"]
 
-_GZIP_MAGIC: Final = b"\x1f\x8b"
 _CHECKS: Final = {
     **{"mps": "text_mps:check_mps", **dict.fromkeys(("lp", "rlp", "pip"), "text_lp:check_lp")},
     **{"fzn": "text_fzn:check_fzn", **dict.fromkeys(("opb", "wbo"), "texts:check_opb")},
@@ -123,7 +122,7 @@ def _check_text(path: Path, format_: ModelFormat) -> tuple[bytes, set[str]]:
         if format_ == "nl" and not text.startswith(b"g"):
             raise MisreadError("nl.binary")
         # SCIP goes by the content too, so a gzipped file need not be called .gz.
-        if text.startswith(_GZIP_MAGIC):
+        if text.startswith(b"\x1f\x8b"):
             text = gzip.decompress(text)
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise MisreadError("any.packed") from error

@@ -26,7 +26,7 @@ Parameter: TypeAlias = bool | int | float | str
 PAPER: Final[dict[str, Parameter]] = {"separating/maxrounds": 0, "presolving/maxrestarts": 0}
 """The paper settings: cuts at the root only, no restarts."""
 
-_EACH_SOLVE: Final = ("randomization/", "timing/clocktype", "limits/time", "display/")
+_EACH_SOLVE: Final = ("randomization/", "timing/clocktype", "timing/enabled", "limits/time", "display/")
 """Beginnings of parameters that each solve sets itself, or that change no result."""
 
 
@@ -43,7 +43,6 @@ def usual_parameters() -> Mapping[str, Parameter]:
     return MappingProxyType(Model().getParams())
 
 
-_LEAST_TOLERANCE: Final = 1e-10
 _LISTED: Final = 8  # how many parameters a sentence names
 
 HIGHEST_PRIORITY: Final = 2**29 - 1
@@ -219,7 +218,6 @@ def settings_in(text: str, name: str) -> dict[str, Parameter]:
         if not as_given(value, has := after[parameter]):
             raise ConfigError(f"{where}: SCIP reads {parameter} = {value} as {has}; write one that it keeps.")
     for key in ("numerics/feastol", "numerics/dualfeastol"):
-        if after[key] < _LEAST_TOLERANCE:
-            limit = f"the LP solver takes {_LEAST_TOLERANCE:g} at the least, and complains at every LP"
-            raise ConfigError(f"{name} sets {key} = {after[key]:g}, but {limit}; set that or more.")
+        if after[key] < 1e-10:
+            raise ConfigError(f"{name} sets {key} = {after[key]:g}, but the LP solver takes 1e-10 or more.")
     return {parameter: value for parameter, value in after.items() if value != before[parameter]}

@@ -61,7 +61,7 @@ class SolveSettings(Value):
         "a solve may take, and then costs, more. None is no limit.",
     )
     node_limit: int | None = Field(None, ge=1, description="Branch-and-bound nodes; None is no limit.")
-    objective_limit: float | None = Field(None, description="Worse solutions do not count; None is no limit.")
+    objective_limit: float | None = Field(None, description="Only better solutions count; None is no limit.")
     seed: Seed = Field(0, description="Seed of SCIP's randomisation.")
     solver: SolverConfig = Field(
         SolverConfig.model_construct(), description="'default', 'paper', or a .set file of SCIP."
@@ -294,6 +294,7 @@ def parameters(settings: SolveSettings) -> dict[str, Parameter]:
         "randomization/permutationseed": settings.seed,
         "randomization/permutevars": settings.seed > 0,
         "randomization/lpseed": settings.seed,
+        "timing/enabled": True,  # without clocks SCIP never comes to a time limit
     }
     if settings.time_limit_s is not None:
         # Seconds of the CPU, not of the wall, which take longer to read.

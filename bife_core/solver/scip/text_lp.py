@@ -41,6 +41,7 @@ _NOTED: Final = {
         rb"(?<![^\s+-])\d[\d.]*(?![eE][-+]?\d)[^\W\d]|(?<!\S)(?![-+]?inf)[^\W\d][\w.]*[-+<>=]", re.I
     ),
     "two_signs": re.compile(rb"[-+]\s*[-+]"),
+    "indicator": re.compile(rb"->"),
 }
 _CONSTANT: Final = re.compile(rf"(?<![^\s+:-])({NUMBER})\s*(?=[-+]|\Z)".encode())
 _BRACKETED: Final = re.compile(rf"(?<![^\s\-+:<>=\[\]*^]){_NAME}\[\S*".encode())
@@ -62,16 +63,17 @@ def check_lp(text: bytes) -> set[str]:
             refuse(text, key.start(2), "lp.name", shown(key[2]))
         if key[3] and keys:
             refuse(text, key.start(2), "lp.second_objective", shown(key[2]))
-        if _kind(key) == b"use" and re.match(rb"(?i)s[ut.]|lazy", keys[-1][2]):
+        kind = key[2][:3].lower()
+        if kind == b"use" and re.match(rb"(?i)s[ut.]|lazy", keys[-1][2]):
             refuse(text, key.start(2), "lp.user_cuts")
         keys.append(key)
-        if _kind(key) == b"end":
+        if kind == b"end":
             break
     if not keys:
         word, position = (first[0], first.start()) if first else (b"", 0)
         refuse(text, position, "lp.no_objective", shown(word))
     ends = [*(key.start() for key in keys[1:]), len(text)]
-    sections = [(_kind(key), key.end(), end) for key, end in zip(keys, ends, strict=True)]
+    sections = [(key[2][:3].lower(), key.end(), end) for key, end in zip(keys, ends, strict=True)]
     # With one SCIP does not return from .pip files.
     if sense := re.compile(rb"[<>=]").search(text, keys[0].end(), ends[0]):
         refuse(text, sense.start(), "lp.sense")
@@ -121,10 +123,6 @@ def check_lp(text: bytes) -> set[str]:
     for var, position in places.items():
         refuse(text, position, "lp.bound_of_none", shown(var))
     return notes
-
-
-def _kind(key: re.Match[bytes]) -> bytes:
-    return key[2][:3].lower()
 
 
 def _looks_whole(text: bytes, kind: bytes, begin: int, listed: set[bytes]) -> bool:

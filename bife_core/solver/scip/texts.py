@@ -62,7 +62,9 @@ def check_whole(text: bytes) -> None:
 
 
 def check_cip(text: bytes) -> None:
-    """Refuse a CIP file without end, or with a number that SCIP reads in part."""
+    """Refuse a CIP file without end, or with a name or a number that SCIP reads in part."""
+    if name := re.search(rb"(?m)^[ \t]*\[\w+\] <(?=.*[<>].*>: obj=)(.*)>: obj=", text):
+        refuse(text, name.start(1), "cip.name", shown(name[1]))
     end = re.search(rb"(?m)^END\s*$", text)
     if end is None:
         raise MisreadError("cip.cut")

@@ -16,7 +16,12 @@ MPS = (
 )
 OPB = "min: +1 x1 +2 x2 ;\n+1 x1 +1 x2 >= 1 ;\n"
 FZN = "var 0..3: x;\nvar 0..4: y;\nconstraint int_le(x,y);\nsolve maximize x;\n"
-TEXTS = {"any": LP, "lp": LP, "mps": MPS, "opb": OPB, "fzn": FZN}
+CIP = (
+    "STATISTICS\n  Problem name : t\nOBJECTIVE\n  Sense : minimize\nVARIABLES\n"
+    "  [integer] <x>: obj=1, original bounds=[0,3]\n  [integer] <y>: obj=1, original bounds=[0,4]\n"
+    "CONSTRAINTS\n  [linear] <c>: <x>[I] +<y>[I] >= 1;\nEND\n"
+)
+TEXTS = {"any": LP, "lp": LP, "mps": MPS, "opb": OPB, "fzn": FZN, "cip": CIP}
 FILES = {
     "any.left_out": ("Min", "\\   [xor] <e>: xor(<x>[B]) = 1;\nMin"),
     "any.counted": (LP, f"* SCIP STATISTICS\n*   Constraints : 3\n{MPS}"),
@@ -25,6 +30,7 @@ FILES = {
     "lp.two_signs": ("c: x + y >= 1", "c: x - -1 y >= 1"),
     "lp.quadratic_row": (">= 1\n", ">= 1\n d: [ x^2 ] >= 1\n"),
     "lp.objective": ("o: x + y", "o: x + y + 2.5"),
+    "lp.indicator": (">= 1\nBounds\n x <= 4", ">= 1\n d: b = 1 -> x <= 2\nBounds\n b <= 1\n x <= 4"),
     "lp.huge": ("y <= 4", "y <= 1e20"),
     "lp.integers": ("y <= 4\nGenerals", "x >= 1\nIntegers"),
     "lp.user_cuts": ("Bounds", "User Cuts\n u: y <= 4\nBounds"),
@@ -43,6 +49,7 @@ FILES = {
     "mps.upper_negative": ("UP b x 4", "UP b x -3"),
     "mps.second_bound": ("UP b x 4", "UP b x 4\n FR b x"),
     "mps.upper_dropped": ("UP b x 4", "UP b x 1\n LO b x 0"),
+    "cip.name": ("<x>", "<x>y>"),
     "opb.product": ("+1 x1 +1 x2", "+1 x1 x2"),
     "fzn.statement": (),
     "fzn.left_out": ("var 0..3", "% SCIP STATISTICS\n% Constraints : 3\nvar 0..3"),
@@ -75,7 +82,7 @@ def test_no_difference_is_silent(tmp_path, case):
         assert re.search(re.sub(r"\\{[^}]*}", ".+", re.escape(refused)) + r"\.$", answer["failure"])
 
 
-@pytest.mark.parametrize("format_", ["lp", "mps", "opb"])
+@pytest.mark.parametrize("format_", ["lp", "mps", "opb", "cip"])
 def test_a_file_without_a_difference_has_no_note(tmp_path, format_):
     (path := tmp_path / f"a.{format_}").write_text(TEXTS[format_])
     assert screen(str(path)).keys() == {"digest"}
