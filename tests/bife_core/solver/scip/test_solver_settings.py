@@ -51,6 +51,15 @@ def test_limits_and_seeds_of_an_experiment_win_over_those_of_a_file(set_file):
     assert parameters(SolveSettings(solver=solver))["limits/time"] == 7
 
 
+def test_a_time_limit_holds_where_a_file_stops_the_clocks(tmp_path):
+    path = tmp_path / "clocks.set"
+    path.write_text("timing/enabled = FALSE\n")
+    solver = SolverConfig.model_validate(path)
+    assert parameters(SolveSettings(solver=solver, time_limit_s=3))["timing/enabled"] is True
+    assert solver.digest == SolverConfig().digest, "it is the default otherwise"
+    assert "Each solve had its own timing/enabled" in solver.sentence
+
+
 def test_a_gap_that_is_enough_is_named_and_wins_over_a_files(set_file):
     solver = SolverConfig(gap=0.005)
     until = "to a gap of 0.5 %. A solve costs what it took until then."
