@@ -99,8 +99,8 @@ def up(
             # The first to be stopped, so that its runs can report how they end.
             at_end.callback(servers[-1].stop)
             servers[-1].wait_ready(waits=say)
-            own = servers[0].health if servers[0].name == "Prefect" else ""
-            with _prefect(own) as client:
+            health = servers[0].health if servers[0].name == "Prefect" else ""
+            with _prefect(health) as client:
                 overview = overview_place(client)
             shown = {
                 "Prefect": f"{addresses['Prefect']}   start, schedule, watch and approve runs",
