@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # `Model(sourceModel=model)` of a model that was solved: one would expect a copy of the model, as before the solve. Seen
-# with PySCIPOpt 6.3.0 (SCIP 10.0): it copies what presolving left of it, with other names, minimised, and without the
-# constant; of this one nothing is left, so that the copy's optimum is 0 for 8. `origcopy=True` copies the model.
+# with PySCIPOpt 6.3.0 (SCIP 10.0): it copies what presolving left of it, minimised and without the constant. Of this
+# one nothing is left, so that the copy's optimum is 0 for 8. `origcopy=True` copies the model.
 set -euo pipefail
 work=$(mktemp -d) && trap 'rm -rf "$work"' EXIT && cd "$work"
 python3 -m venv venv

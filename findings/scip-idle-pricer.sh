@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
 # A pricer that never adds a column: one would expect the tree that is there without it. Seen with SCIP 10.0 (PySCIPOpt
-# 6.3.0): three to eight times as many nodes, since SCIP forgoes presolving, propagation and cuts that new columns could
-# make wrong. A branching rule, a separator, a heuristic, an event handler and a presolver that do nothing
-# change no node.
+# 6.3.0): three to eight times as many nodes. A branching rule, a separator, a heuristic, an event handler and a presolver
+# that do nothing change no node.
 set -euo pipefail
 work=$(mktemp -d) && trap 'rm -rf "$work"' EXIT && cd "$work"
 python3 -m venv venv
