@@ -21,11 +21,9 @@ for second in ("limits/restarts = -7", "limits/restarts = many", "limits/restart
         outcome = f"raises {type(error).__name__}"
     print(f"PySCIPOpt {pyscipopt.__version__}, {second}: {outcome},", [model.getParam(name) for name in names])
 PY
-for version in 5.5.0 6.3.0; do
-  python3 -m venv "venv$version"
-  "venv$version/bin/pip" install --quiet --disable-pip-version-check "pyscipopt==$version"
-  "venv$version/bin/python" seen.py 2> errors.txt
-done | tee seen.txt
+python3 -m venv nine && nine/bin/pip install --quiet --disable-pip-version-check pyscipopt==5.5.0
+python3 -m venv ten && ten/bin/pip install --quiet --disable-pip-version-check pyscipopt==6.3.0
+{ nine/bin/python seen.py && ten/bin/python seen.py; } 2> errors.txt | tee seen.txt
 diff seen.txt - <<'SEEN'
 PySCIPOpt 5.5.0, limits/restarts = -7: raises ValueError, [7, -1, -1]
 PySCIPOpt 5.5.0, limits/restarts = many: returns, [7, -1, -1]
