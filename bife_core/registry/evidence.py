@@ -238,19 +238,16 @@ def model_card(name: str, method: Method, evidence: Evidence) -> str:
     limited = f"RPB has a budget of {budget} before the rule branches.\n\n" if budget else ""
     if evidence.brought:
         limited += f"What brought it, on design instances: {fits(evidence.brought, _SENTENCE)}.\n\n"
-    head = f"## {_headline(evidence)}\n\n{fits(_measured(evidence), _SENTENCE)}\n\n{limited}```{language}\n"
+    against = "RPB" if evidence.baseline == RPB else fits(evidence.baseline, 80)
+    surely = ", not significant" if evidence.finding == "undecided" else ""
+    title = f"{evidence.ratio:.3f} of {against}'s {METRICS[evidence.metric].words}{surely}"
+    head = f"## {evidence.incomparable or title}\n\n{fits(_measured(evidence), _SENTENCE)}\n\n{limited}```{language}\n"
     where = "\n".join(f"- {fits(fact, _SENTENCE)}" for fact in _where(evidence) if fact)
     text, end = storable(method.shown.rstrip()), "\n```\n"
     foot = f"{_use(name)}\n\n### Where it holds\n\n{where}"
     if len(head) + len(text) + len(end) + len(foot) > MOST_IN_CARD:
         end += f"This is the beginning of {len(text):,} characters: `artifacts/{method.file_name}` has all.\n"
     return f"{head}{text[: MOST_IN_CARD - len(head) - len(end) - len(foot)]}{end}{foot}"
-
-
-def _headline(rule: Evidence) -> str:
-    against = "RPB" if rule.baseline == RPB else fits(rule.baseline, 80)
-    surely = ", not significant" if rule.finding == "undecided" else ""
-    return rule.incomparable or f"{rule.ratio:.3f} of {against}'s {METRICS[rule.metric].words}{surely}"
 
 
 def _measured(rule: Evidence) -> str:

@@ -43,7 +43,11 @@ def back_up(home: Home, file: Path) -> tuple[str, ...]:
         origin = {_ORIGIN: str(home.root)}
         # Expert samples and figures are compressed already, and databases shrink enough.
         with tarfile.open(partial, "w:gz", compresslevel=1, dereference=True, pax_headers=origin) as archive:
-            for path in _files(home.root):
+            store, root = (
+                home.root / DATABASE,
+                home.root,
+            )  # first the store, so that a tracker has all that it says
+            for path in (store, *sorted({*_below(root, root, (root.resolve(),))} - {store})):
                 name = path.relative_to(home.root).as_posix()
                 if not path.is_file():
                     if os.path.lexists(path):  # else a run has removed it
@@ -86,12 +90,6 @@ def restore(home: Home, file: Path) -> None:
                 restored.replace(home.root)
     except (OSError, EOFError, KeyError, tarfile.TarError, zlib.error) as error:
         raise ConfigError(f"{file} cannot be read as a backup ({error}).") from error
-
-
-def _files(root: Path) -> Iterator[Path]:
-    """Yield what a home holds besides folders: first the store, so that a tracker has all that it says."""
-    yield root / DATABASE
-    yield from sorted(path for path in _below(root, root, (root.resolve(),)) if path != root / DATABASE)
 
 
 def _below(root: Path, folder: Path, inside: tuple[Path, ...]) -> Iterator[Path]:

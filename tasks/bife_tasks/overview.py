@@ -89,10 +89,11 @@ def _families(champions: Sequence[RegisteredRule], trouble: str, now: datetime) 
     """Return the champions for each kind of instances and settings of SCIP, and the last search for a rule."""
     searches = _last_searches(now)
     labels = [rule.tags.get("benchmark", rule.name) for rule in champions]
-    rows: list[Row] = [
-        (label, *_registered(rule), _age(rule, now), *searches.get(label, ("none", "-", "-")))
-        for label, rule in zip(labels, champions, strict=True)
-    ]
+    rows = list[Row]()
+    for label, rule in zip(labels, champions, strict=True):
+        approved = rule.tags.get("approved_at")
+        age = age_text(now - datetime.fromisoformat(approved)) if approved else "-"
+        rows.append((label, *_registered(rule), age, *searches.get(label, ("none", "-", "-"))))
     rows += [(label, "none", "-", "-", "-", *last) for label, last in searches.items() if label not in labels]
     rows.sort(key=lambda row: (row[0], str(row[1])))
     columns = ("family", "champion", "ratio to RPB", "SCIP", "age", "last search", "found", "budget used")
@@ -113,11 +114,6 @@ def _registered(rule: RegisteredRule) -> Row:
         ratio,
         rule.solver,
     )
-
-
-def _age(champion: RegisteredRule, now: datetime) -> str:
-    approved = champion.tags.get("approved_at")
-    return age_text(now - datetime.fromisoformat(approved)) if approved else "-"
 
 
 def _last_searches(now: datetime) -> dict[str, Row]:

@@ -19,19 +19,14 @@ if TYPE_CHECKING:
 ENDED: Final = "The process ended; the same command goes on where it stopped."
 """Why a search stopped whose process could not report a reason."""
 
-_NOBODY = Observer()
-_watching: ContextVar[Observer] = ContextVar("bife_observer", default=_NOBODY)
+NOBODY: Final = Observer()
+_watching: ContextVar[Observer] = ContextVar("bife_observer", default=NOBODY)
 _started: ContextVar[str] = ContextVar("bife_started_run", default="")
 
 
 def observer() -> Observer:
     """Return the observer of the present run."""
     return _watching.get()
-
-
-def watched() -> bool:
-    """Whether the present run has an observer."""
-    return observer() is not _NOBODY
 
 
 @contextmanager

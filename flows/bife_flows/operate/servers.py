@@ -188,7 +188,12 @@ class Server:
             address = httpx.URL(self.health)
             with suppress(OSError), socket.create_connection((address.host, address.port or 80), 2.0):
                 reason = f"another program has its address {self.health}"
-            raise ServerError(f"{self.name} {_ending(code)}; {reason}.")
+            ending = f"ended with code {code}"
+            with suppress(
+                ValueError
+            ):  # under a guard, one that a signal ended has 256 less its number as exit code
+                ending = f"was ended by {signal.Signals(-code if code < 0 else 256 - code).name}"
+            raise ServerError(f"{self.name} {ending}; {reason}.")
 
     def stop(self) -> None:
         """End the server and all that it started."""
@@ -298,10 +303,3 @@ def require_down(home: Home) -> None:
         raise ServerError(f"BiFE is already up in {home.root}; `bife down` stops it.{pages}")
     while state is not None and any(map(answers, state.health.values())) and time.monotonic() < deadline:
         time.sleep(POLL_S)
-
-
-def _ending(code: int) -> str:
-    """Say how a server ended; under a guard, one that a signal ended has 256 less its number as exit code."""
-    with suppress(ValueError):
-        return f"was ended by {signal.Signals(-code if code < 0 else 256 - code).name}"
-    return f"ended with code {code}"

@@ -29,7 +29,7 @@ from bife_core.store.claims import began_s, runs
 from bife_core.store.home import project_home
 from bife_flows.reporting.artifacts import renew, showing
 from bife_flows.reporting.conductor import FLOWS, NOTHING_TO_DO, PrefectConductor, flow_runtime, worded
-from bife_tasks.stores import ENDED, observer, observing, part_of, tracker, watched
+from bife_tasks.stores import ENDED, NOBODY, observer, observing, part_of, tracker
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -74,7 +74,7 @@ def _conducted(function: Callable[P, R], parameters: inspect.Signature | None) -
         try:
             if not (present := PrefectConductor().present).stands_alone:
                 return conducted()
-            with part_of(present.number), nullcontext() if watched() else observing(RunLog()):
+            with part_of(present.number), observing(RunLog()) if observer() is NOBODY else nullcontext():
                 require_room(wait_s=24 * 3600.0)
                 result = _synchronised(conducted())
                 with showing():
