@@ -1,6 +1,7 @@
 """A person at the pages, whose clicks are counted."""
 
 from tests.browser.chromium import missing
+from tests.support.operating import until
 
 EMPTY = ("All runs are filtered", "No runs logged", "0 Flow runs")
 """What pages say that have nothing to show."""
@@ -24,6 +25,10 @@ class Person:
         with self.page.context.expect_page() as opened:
             target.click()
         self.page = opened.value
+
+    def until(self, condition, what):
+        """Wait until something holds and return it; only in waits of the page does it send what a click asked for."""
+        return until(lambda: self.page.wait_for_timeout(100) or condition(), what)
 
     def sees(self, *texts):
         """Wait for texts, and require that the page is not one without content."""

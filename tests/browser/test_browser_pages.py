@@ -12,7 +12,6 @@ from tests.browser.chromium import NoBrowserError, chromium, missing
 from tests.browser.showing import CHALLENGED, promotion_of
 from tests.browser.views import VIEWS, View, choose, field, fill_in, form_of, refuse_zero_samples
 from tests.support.challenging import beside, challenge_in
-from tests.support.operating import until
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(1800)]
 
@@ -133,7 +132,7 @@ def test_a_person_rolls_a_champion_back_by_clicking(person, shown):
     fill_in(reader.page, "Your name; without one a person is asked", "Ada")
     reader.click("button", "Submit")
     assert reader.clicks == 2
-    run = until(lambda: shown.up.page.runs_of("rollback"), "the rollback")[0]
+    run = reader.until(lambda: shown.up.page.runs_of("rollback"), "the rollback")[0]
     ended = shown.up.page.end_of(run["id"])
     assert ended["state_type"] == "COMPLETED", ended["state"]
     assert ended["state"]["message"].endswith(", by Ada: slower since the last release")

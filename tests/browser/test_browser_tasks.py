@@ -6,7 +6,7 @@ import pytest
 
 from tests.browser.person import Person
 from tests.browser.views import fill_in
-from tests.support.operating import FINAL, until
+from tests.support.operating import FINAL
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(1800)]
 
@@ -37,8 +37,8 @@ def own(page, shown, plans):
         runs = shown.up.page.runs_of("pipeline")
         return [run for run in runs if run["parameters"]["config"].get("instances") == str(plans)]
 
-    (run,) = until(on_it, "the run on the folder")
-    until(lambda: shown.up.page.run(run["id"])["name"] == f"pipeline {plans.name}", "it to begin")
+    (run,) = reader.until(on_it, "the run on the folder")
+    reader.until(lambda: shown.up.page.run(run["id"])["name"] == f"pipeline {plans.name}", "it to begin")
     yield shown.up.page.run(run["id"])
     cancelling = {"type": "CANCELLING", "name": "Cancelling"}
     shown.up.page.ask("POST", f"/flow_runs/{run['id']}/set_state", state=cancelling)
@@ -62,14 +62,14 @@ def test_a_run_on_an_own_folder_is_watched_cancelled_and_retried(person, shown, 
     stopper.click("menuitem", "Cancel")
     stopper.click("button", "Cancel Flow Run")  # Prefect's pages ask once more, as for a retry
     assert stopper.clicks == 4
-    until(lambda: state() in FINAL, "the run to end")
+    stopper.until(lambda: state() in FINAL, "the run to end")
     assert state() == "CANCELLED"
     again = reader()
     again.click("button", "Open menu")
     again.click("menuitem", "Retry")
     again.click("button", "Retry")
     assert again.clicks == 4
-    until(lambda: state() == "RUNNING", "the run to go on")
+    again.until(lambda: state() == "RUNNING", "the run to go on")
 
 
 def test_a_schedule_with_parameters_of_its_own_is_made(person, shown):
@@ -84,7 +84,7 @@ def test_a_schedule_with_parameters_of_its_own_is_made(person, shown):
     def made():
         return shown.up.page.deployment("search")["schedules"]
 
-    (schedule,) = until(made, "the schedule")
+    (schedule,) = reader.until(made, "the schedule")
     assert schedule["parameters"]["config"] == {"samples": 12}
     shown.up.page.client.delete(f"/deployments/{shown.deployment('search')}/schedules/{schedule['id']}")
 
