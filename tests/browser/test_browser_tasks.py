@@ -95,10 +95,10 @@ def test_the_best_rule_with_its_code_and_the_measures_of_every_rule(person, show
     reader.click("link", "Rules of all searches, best F_HF first", new_tab=True)
     reader.sees("f_hf", "f_lf", "search_key", best)
     assert reader.clicks == 1
-    reader = person("overview")
-    reader.click("link", shown.pipeline["name"])
+    reader = person("MLflow")
+    reader.click("link", "combinatorial_auction bife offline seed 0")
     reader.click("tab", "Artifacts")
-    reader.page.get_by_text("pipeline-combinatorial-auction").first.click()
+    reader.page.get_by_text("best_rule.py").first.click()
     reader.clicks += 1
     reader.sees(CODE)
     assert reader.clicks == 3
