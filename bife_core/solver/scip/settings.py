@@ -219,5 +219,7 @@ def settings_in(text: str, name: str) -> dict[str, Parameter]:
             raise ConfigError(f"{where}: SCIP reads {parameter} = {value} as {has}; write one that it keeps.")
     for key in ("numerics/feastol", "numerics/dualfeastol"):
         if after[key] < 1e-10:
-            raise ConfigError(f"{name} sets {key} = {after[key]:g}, but the LP solver takes 1e-10 or more; set that.")
+            raise ConfigError(
+                f"{name} sets {key} = {after[key]:g}, but the LP solver takes 1e-10 or more; set that."
+            )
     return {parameter: value for parameter, value in after.items() if value != before[parameter]}
