@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from enum import IntEnum
-from itertools import groupby
 from typing import Any
 
 import typer
@@ -69,11 +68,12 @@ class ReportingGroup(TyperGroup):
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """List the commands of each panel with the whole of what they do."""
-        width = max(map(len, self.commands))
-        panels = groupby(self.commands, lambda name: getattr(self.commands[name], "rich_help_panel", None))
-        for panel, names in panels:
-            rows = [(name.ljust(width), self.commands[name].get_short_help_str(limit=300)) for name in names]
-            with formatter.section(panel or "Commands"):
+        width, panels = max(map(len, self.commands)), dict[str, list[tuple[str, str]]]()
+        for name, command in self.commands.items():
+            row = name.ljust(width), command.get_short_help_str(limit=300)
+            panels.setdefault(getattr(command, "rich_help_panel", None) or "Commands", []).append(row)
+        for panel, rows in panels.items():
+            with formatter.section(panel):
                 formatter.write_dl(rows)
 
 

@@ -48,6 +48,12 @@ def test_every_exit_code_is_explained(bife):
     assert re.findall(r"^\| (\d+) \|", section("Exit codes"), re.MULTILINE) == codes
 
 
+def test_each_panel_of_commands_is_listed_once(bife):
+    assert re.findall(r"^(\w[\w ]*):$", bife("--help").stdout, re.MULTILINE) == [
+        *("Options", "Discover", "Use", "Look around")
+    ]
+
+
 def run_in_turn(home, commands):
     """Run commands in a fresh interpreter, and return each one's exit code and the slow packages loaded by then."""
     code = (
