@@ -41,7 +41,7 @@ _NOTED: Final = {
         rb"(?<![^\s+-])\d[\d.]*(?![eE][-+]?\d)[^\W\d]|(?<!\S)(?![-+]?inf)[^\W\d][\w.]*[-+<>=]", re.I
     ),
     "two_signs": re.compile(rb"[-+]\s*[-+]"),
-    "indicator": re.compile(rb"->"),
+    "indicator": re.compile(rb"-\s*>"),
 }
 _CONSTANT: Final = re.compile(rf"(?<![^\s+:-])({NUMBER})\s*(?=[-+]|\Z)".encode())
 _BRACKETED: Final = re.compile(rf"(?<![^\s\-+:<>=\[\]*^]){_NAME}\[\S*".encode())

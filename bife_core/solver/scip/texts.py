@@ -63,7 +63,7 @@ def check_whole(text: bytes) -> None:
 
 def check_cip(text: bytes) -> None:
     """Refuse a CIP file without end, or with a name or a number that SCIP reads in part."""
-    if name := re.search(rb"(?m)^[ \t]*\[\w+\] <(?=.*[<>].*>: obj=)(.*)>: obj=", text):
+    if name := re.search(rb"(?m)^[ \t]*\[\w+\] <([^>\n]*>.*)>: obj=", text):
         refuse(text, name.start(1), "cip.name", shown(name[1]))
     end = re.search(rb"(?m)^END\s*$", text)
     if end is None:

@@ -4,12 +4,14 @@ import gzip
 import itertools
 import lzma
 import re
+import time
 
 import pytest
 
 from bife_core.base.errors import InstanceError, SolverError
 from bife_core.solver.methods.attach import solve
 from bife_core.solver.scip.reader import read_model
+from bife_core.solver.scip.texts import check_cip
 from tests.support import awkward
 
 HEAD = "Maximize\n o: x + 2 y\nSubject To\n"
@@ -126,6 +128,7 @@ GOOD = [
     ("opb", ("+1 x1 +1 x2 >= 1", "+1 x1 +1 x2 >= 2;\n2 x1 + x3 = 2"), 3),
     ("opb", ("min: +1 x1 +2 x2 ;\n", ""), 0),
     ("cip", (), 11),
+    ("cip", ("<x>", "<x<1>"), 11),
     ("cip", ("END", "  [disjunction] <>: disjunction([linear] <f>: <x>[I] >= 3, [linear] <g>: <y>[I] <= 1);\nEND"), 11),
 ]  # fmt: skip
 
@@ -289,6 +292,13 @@ def contents(model):
     sense, rows = model.getObjectiveSense(), model.getNConss()
     model.optimize()
     return variables, sense, rows, round(model.getObjVal(), 6)
+
+
+def test_a_long_row_of_a_cip_file_is_checked_in_time_of_its_length():
+    row = b" ".join(b"+<x%d>[B]" % number for number in range(40_000))
+    began = time.process_time()
+    check_cip(b"  [linear] <c>: " + row + b" >= 1;\nEND\n")
+    assert time.process_time() - began < 5.0
 
 
 @pytest.mark.parametrize("suffix", ["mps", "lp", "cip"])
