@@ -20,9 +20,7 @@ if TYPE_CHECKING:
 
 
 _CONFIG: Final = "YAML, TOML or JSON file of settings, as `bife config --json` prints."
-_SETTINGS: Final = (
-    "Any setting `bife config` lists, its value as JSON or plain text; may be repeated and wins."
-)
+_SETTINGS: Final = "Any setting `bife config` lists, as JSON or plain text; may be repeated and wins."
 
 
 def _option(kind: Any, metavar: str | None = None, *flags: str, **more: Any) -> Any:

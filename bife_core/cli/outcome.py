@@ -56,10 +56,8 @@ class ReportingGroup(TyperGroup):
             # After a closed pipe there is no reader left for a sentence.
             if ctx.obj or isinstance(error, BrokenPipeError):
                 raise
-            code, sentence = ExitCode.ERROR, str(error)
-            if isinstance(error, CommandEnd):
-                code = error.code
-            elif isinstance(error, KeyboardInterrupt):
+            code, sentence = error.code if isinstance(error, CommandEnd) else ExitCode.ERROR, str(error)
+            if isinstance(error, KeyboardInterrupt):
                 code, sentence = ExitCode.INTERRUPTED, "Interrupted."
             elif isinstance(error, OSError) and error.filename:
                 sentence = f"{error.filename}: {error.strerror}."

@@ -6,6 +6,7 @@ import gc
 import io
 import os
 import sys
+import warnings
 from collections.abc import Sequence
 from importlib import import_module
 from typing import Annotated, Final
@@ -82,6 +83,7 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):  # names of files may be no text
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
+    warnings.showwarning = lambda message, *_where, **_how: typer.echo(f"note: {message}", err=True)
     # What is imported stays; at Python's own pace the collector looks through it again and again meanwhile.
     gc.set_threshold(100_000, 20, 20)
     # NumPy starts one a core, as long as it takes to import.

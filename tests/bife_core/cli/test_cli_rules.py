@@ -7,7 +7,7 @@ from bife_core.registry.local import LocalRegistry
 from bife_core.solver.methods.configuration import Configuration
 from bife_core.solver.methods.references import load_method, method_of
 from bife_core.store.home import project_home
-from tests.support.programs import sentence
+from tests.support.programs import FOREIGN, program, sentence
 from tests.support.registered import champion_in
 
 
@@ -69,6 +69,15 @@ def test_settings_alone_need_no_c_and_are_not_written_over(bife, tmp_path):
     done = bife("export", settings, "--output", tmp_path / "hard.c")
     assert "hard.set is read and would be written over" in sentence(done.stderr)
     assert load_method(tmp_path / "other.set").identity == load_method(settings).identity
+
+
+def test_what_another_scip_found_says_so_after_it_is_written_too(bife, tmp_path):
+    (settings := tmp_path / "ours.set").write_text("# Found with SCIP 9.2.1.\nbranching/scorefunc = q\n")
+    assert bife("export", settings, "--output", tmp_path / "other.c").exit_code == 0
+    assert load_method(tmp_path / "other.set").scip == "9.2.1"
+    done = program("solve", FOREIGN / "lseu.mps", "--rule", tmp_path / "other.set", "--quiet")
+    said = "note: other was found with SCIP 9.2.1, and this is SCIP "
+    assert (done.stderr.startswith(said), done.stderr.count("\n")) == (True, 1)
 
 
 def test_a_rule_is_written_as_a_c_file_but_not_over_itself_or_into_no_folder(bife, tmp_path):
