@@ -107,8 +107,8 @@ def export(
     configuration = method if isinstance(method, Configuration) else Configuration(branching=method)
     settings, program = output.with_suffix(".set"), output.with_suffix("")
     in_settings = configuration.by_scip and not configuration.on_demand
-    whole = configuration is method and not configuration.beside_settings
-    held = configuration.text if whole else configuration.settings
+    complete = configuration is method and not configuration.beside_settings
+    held = configuration.text if complete else configuration.settings
     written = {settings: held} if configuration.settings else {}
     if form != "c":
         if compiled or not written:

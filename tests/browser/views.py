@@ -124,7 +124,7 @@ VIEWS = (
     View("prefect-deployments", _prefect("deployments"), ("collection", "pipeline", "rollback", "watch")),
     View(
         "prefect-overview",
-        lambda shown: shown.overview(shown.promotion["id"]),
+        lambda shown: shown.pipeline and shown.overview(shown.promotion["id"]),
         ("Start", "Schedule", "Families", "Waiting for a person", "Model API", "Disk"),
     ),
     View(
@@ -178,7 +178,7 @@ VIEWS = (
         "prefect-conclusion",
         _artifact("pipeline"),
         (
-            "RPB: ",
+            "RPB",
             "Registered as models:/bife-combinatorial_auction-tiny/1, challenger.",
             "all rules, best first",
             "candidate_variable_score",
