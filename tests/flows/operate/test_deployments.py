@@ -21,7 +21,7 @@ from bife_core.run.stages.watch import CHAMPION_SLOWER
 from bife_core.store.home import Home
 from bife_flows.operate.running import GONE
 from bife_flows.operate.serving import AUTOMATIONS, DEPLOYMENTS, WORK_POOL, register
-from bife_flows.reporting.artifacts import OVERVIEW
+from bife_flows.reporting.artifacts import overview_place
 from bife_flows.reporting.conductor import NOTHING_TO_DO, PrefectConductor
 from tests.support.operating import until
 
@@ -94,7 +94,7 @@ def test_registering_again_keeps_what_a_person_changed_and_renews_the_rest(serve
     assert register(served, AGAIN) == []
     made = served.read_deployment_by_name("pipeline/pipeline-again")
     assert made.parameters == AGAIN[3]["parameters"]
-    assert made.description.endswith(f"\n\n[Overview](/v2/artifacts/key/{OVERVIEW})")
+    assert made.description.endswith(f"\n\n[Overview](/v2{overview_place(served)})")
     smaller = {"preset": "smoke", "samples": 4}
     mine = {"parameters": {"config": smaller}, "tags": ["mine"], "concurrency_limit": 3}
     served.update_deployment(made.id, DeploymentUpdate(**mine, description="gone", version="0"))
