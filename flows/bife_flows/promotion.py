@@ -95,14 +95,14 @@ def rollback(
     who: Annotated[
         str, described("Your name; without one a person is asked on this page.", max_length=500)
     ] = "",
-    version: Annotated[int | None, described("Version that must be champion; none: whichever is.")] = None,
+    version: Annotated[int, described("Version that must be champion; 0: whichever is.", ge=0)] = 0,
     wait_hours: Hours = 168.0,
 ) -> ChampionChange:
     """Take the champion of a registered model out of use: the one that it replaced, if any, is champion again."""
     runtime = flow_runtime()
     if not who:
         _require_pages("give `who`")
-        champion = runtime.registry.present_champion_of(name, version)
+        champion = runtime.registry.present_champion_of(name, version or None)
         version = champion.version
         page, after = _page(champion, runtime.tracker), "there is none"
         if champion.replaced:
@@ -116,7 +116,7 @@ def rollback(
         if decision != "approve":
             kept = ChampionChange(name=name, version=version, champion=True, by=who, reason=reason)
             return with_message(kept, f"Version {version} stays champion, by {who}: {reason}")
-    rolled_back = partial(runtime.registry.roll_back, name, who, reason, version)
+    rolled_back = partial(runtime.registry.roll_back, name, who, reason, version or None)
     change = runtime.conductor.step("roll back the champion", f"roll {name} back", rolled_back)
     return with_message(change, f"{change.sentence}, by {who}: {reason}")
 

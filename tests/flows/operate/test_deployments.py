@@ -47,6 +47,7 @@ def test_forms_fit_the_flows_and_are_filled_with_the_quick_preset_and_another_se
 def test_a_form_says_what_each_parameter_and_section_is_and_what_the_presets_have(deployment):
     fields = resolve_name(deployment["entrypoint"]).parameters.model_dump(exclude_unset=True)["properties"]
     assert [name for name, field in fields.items() if not field.get("description")] == []
+    assert '"type": "null"' not in json.dumps({name: fields[name] for name in fields if name != "config"})
     if "config" not in fields:
         return
     usual, own = fields["config"]["properties"]["advanced"]["anyOf"]
