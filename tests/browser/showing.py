@@ -68,7 +68,8 @@ class Shown:
         """Return the address of the overview once it has these texts: it is renewed every minute."""
 
         def renewed():
-            found = self.up.page.ask("POST", "/artifacts/filter", artifacts={"key": {"any_": [OVERVIEW]}})
+            wanted = {"artifacts": {"key": {"any_": [OVERVIEW]}}, "sort": "ID_DESC"}
+            found = self.up.page.ask("POST", "/artifacts/filter", **wanted)
             return all(text in found[0]["data"] for text in texts) and found[0]["id"]
 
         number = until(renewed, f"the overview to have {texts}")

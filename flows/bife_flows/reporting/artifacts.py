@@ -8,15 +8,15 @@ import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from typing import Final
+from typing import Any, Final
 from uuid import UUID
 
 import httpx
 from prefect.client.orchestration import SyncPrefectClient, get_client
 from prefect.client.schemas.actions import ArtifactCreate, ArtifactUpdate
 from prefect.client.schemas.filters import ArtifactFilter, FlowFilter, FlowRunFilter
-from prefect.client.schemas.objects import FlowRun, StateType
-from prefect.client.schemas.sorting import FlowRunSort
+from prefect.client.schemas.objects import Artifact, FlowRun, StateType
+from prefect.client.schemas.sorting import ArtifactSort, FlowRunSort
 from prefect.exceptions import PrefectException
 from prefect.utilities.urls import url_for
 
@@ -65,10 +65,16 @@ def _show(kind: str, key: str, data: str | float, about: str, *, of_run: bool = 
     wanted = {"key": {"any_": [key]}} | ({} if run is None else {"flow_run_id": {"any_": [run]}})
     new = {"data": _shown(data), "description": about}
     with get_client(sync_client=True) as client:
-        if shown := client.read_artifacts(artifact_filter=ArtifactFilter.model_validate(wanted), limit=1):
+        if shown := _found(client, wanted):
             client.update_artifact(shown[0].id, ArtifactUpdate.model_validate(new))
         else:
             client.create_artifact(ArtifactCreate(type=kind, key=key, flow_run_id=run, **new))
+
+
+def _found(client: SyncPrefectClient, wanted: dict[str, Any]) -> list[Artifact]:
+    """Return the one artifact that is shown; in an order, as two may have been made at once."""
+    of = ArtifactFilter.model_validate(wanted)
+    return client.read_artifacts(artifact_filter=of, limit=1, sort=ArtifactSort.ID_DESC)
 
 
 def show_generation(label: str, run: TrackedRun, state: SearchState) -> None:
@@ -124,8 +130,7 @@ def on_server(client: SyncPrefectClient, pages: str | None = None) -> Server:
 
 def overview_place(client: SyncPrefectClient) -> str:
     """Return where Prefect's pages show the overview, below their address; while there is none, where it will be."""
-    wanted = ArtifactFilter.model_validate({"key": {"any_": [OVERVIEW]}})
-    shown = client.read_artifacts(artifact_filter=wanted, limit=1)
+    shown = _found(client, {"key": {"any_": [OVERVIEW]}})
     return f"/artifacts/artifact/{shown[0].id}" if shown else f"/artifacts/key/{OVERVIEW}"
 
 
