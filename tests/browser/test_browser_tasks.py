@@ -49,7 +49,7 @@ def test_a_run_on_an_own_folder_is_watched_cancelled_and_retried(person, shown, 
         return shown.up.page.run(own["id"])["state_type"]
 
     def reader():
-        shown.overview(own["id"])
+        shown.overview(own["id"], own["name"])  # renewed before, it has the name that Prefect gave
         each = person("overview")
         each.click("link", own["name"])
         return each
