@@ -65,13 +65,13 @@ def _show(kind: str, key: str, data: str | float, about: str, *, of_run: bool = 
     wanted = {"key": {"any_": [key]}} | ({} if run is None else {"flow_run_id": {"any_": [run]}})
     new = {"data": _shown(data), "description": about}
     with get_client(sync_client=True) as client:
-        if shown := _found(client, wanted):
+        if shown := _latest(client, wanted):
             client.update_artifact(shown[0].id, ArtifactUpdate.model_validate(new))
         else:
             client.create_artifact(ArtifactCreate(type=kind, key=key, flow_run_id=run, **new))
 
 
-def _found(client: SyncPrefectClient, wanted: dict[str, Any]) -> list[Artifact]:
+def _latest(client: SyncPrefectClient, wanted: dict[str, Any]) -> list[Artifact]:
     """Return the one artifact that is shown; in an order, as two may have been made at once."""
     of = ArtifactFilter.model_validate(wanted)
     return client.read_artifacts(artifact_filter=of, limit=1, sort=ArtifactSort.ID_DESC)
@@ -130,7 +130,7 @@ def on_server(client: SyncPrefectClient, pages: str | None = None) -> Server:
 
 def overview_place(client: SyncPrefectClient) -> str:
     """Return where Prefect's pages show the overview, below their address; while there is none, where it will be."""
-    shown = _found(client, {"key": {"any_": [OVERVIEW]}})
+    shown = _latest(client, {"key": {"any_": [OVERVIEW]}})
     return f"/artifacts/artifact/{shown[0].id}" if shown else f"/artifacts/key/{OVERVIEW}"
 
 
