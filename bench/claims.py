@@ -5,7 +5,8 @@
 
 Each of `--searches` runs without reference rules, once for each of `--search-seeds` seeds, with the family's preset
 `quick` under the first of `--solvers`. `NAME,SETTING=VALUE,...` is a search with other settings, such as
-`bife,low.tune=0`, in which `{seed}` is its seed; `screened` is `random` with as much F_LF screening as `symbolic` has.
+`bife,low.tune=0`, in which `{seed}` is its seed; `screened` is `random` with as much F_LF screening as `symbolic` has,
+and `tuned` is SCIP tuned without a rule, built-in starts included. `--set` has such settings for all of them.
 The first search has the preset's samples; all others, and the tuning of SCIP, stop at equal cost, the CPU seconds that
 the solves of the first took in the median over its seeds, after the generation under way. Validation chooses one of
 the best that a search found, as in `bife run`.
@@ -81,6 +82,7 @@ from bife_core.tuning.tuner import tune
 OTHERS: Final = ["general", GENERAL, "pscost"]
 STRONG: Final = "vanillafullstrong"
 SCREENED: Final = "screened"
+TUNED: Final = "tuned"
 CHILDREN: Final = SEARCHES.find("symbolic").Options().children  # type: ignore[attr-defined]
 """Formulas that `symbolic` breeds for a rule."""
 MOST_SAMPLES: Final = 100_000
@@ -100,7 +102,7 @@ def main() -> None:
     options = parse(
         __doc__, instances=20, seeds=[0, 1], searches=["symbolic", "bife", "random", SCREENED],
         search_seeds=10, rules=[], others=OTHERS, baseline=RPB, solvers=["default"], size="",
-        instances_seed=0, time_limit=0.0, only_search=False, strong_branching=False, store=None, workers=1,
+        instances_seed=0, time_limit=0.0, set=[], only_search=False, strong_branching=False, store=None, workers=1,
     )  # fmt: skip
     with home_of(options.store) as home:
         version = version_of(home)
@@ -114,6 +116,9 @@ def main() -> None:
             for search in options.searches:
                 costs = []
                 for seed in range(options.search_seeds):
+                    if search == TUNED and budget_s:
+                        measured.append(Measured(search, tuned(config, budget_s, home, seed), seed))
+                        continue
                     searching = searched_by(search, config, seed, budget_s)
                     row = once(search, searching, home, found_and_chosen)
                     emit({"family": family, "search": search, "search_seed": seed, "version": version} | row)
@@ -123,7 +128,7 @@ def main() -> None:
                 budget_s = budget_s or statistics.median(costs)
             if options.only_search:
                 continue
-            if budget_s:
+            if budget_s and TUNED not in options.searches:
                 measured.append(Measured("tuned_scip", tuned(config, budget_s, home)))
             names = filter(
                 None, (PUBLISHED.get(family), *options.others, options.strong_branching and STRONG, RPB)
@@ -161,7 +166,7 @@ def configured(family: str, options: Any) -> PipelineConfig:
     }
     if options.time_limit:
         settings["evaluation.time_limit_s"] = options.time_limit
-    return with_overrides(preset("quick", family), settings)
+    return with_overrides(preset("quick", family), settings | dict(map(assignment, options.set)))
 
 
 def searched_by(search: str, config: PipelineConfig, seed: int, budget_s: float | None) -> PipelineConfig:
@@ -212,16 +217,17 @@ class Screened:
         return self._yardstick.of_scores(self._columns.value(root))
 
 
-def tuned(config: PipelineConfig, budget_s: float, home: Path) -> Method:
+def tuned(config: PipelineConfig, budget_s: float, home: Path, seed: int = 0) -> Method:
     """Return SCIP tuned without any rule on the searches' design instances, for as many CPU seconds as a search had."""
     design = open_benchmark(config.instances, home / "instances").instances("design", config.high.instances)
     paths = [instance.path for instance in design]
     with WorkerPool(config.runner.workers) as pool:
         solving = SolveContext(config.high, config.solver, pool, Store(home))
         space = Space({"pscost": load_method("pscost")}, facts=row_facts([*map(str, paths)]))
-        result = tune(design, solving, space, budget_s)
-    emit({"family": config.instances.benchmark, "tuned_scip": result.best.choices, "found": result.sentence})
-    return result.configuration.model_copy(update={"name": "tuned_scip"})
+        result = tune(design, solving, space, budget_s, seed=seed)
+    found = {"tuned_scip": result.best.choices, "search_seed": seed, "found": result.sentence}
+    emit({"family": config.instances.benchmark} | found)
+    return result.configuration.model_copy(update={"name": f"tuned_scip_{seed}"})
 
 
 def lines(summary: EvaluationSummary, measured: Sequence[Measured]) -> Iterator[dict[str, Any]]:
