@@ -108,7 +108,7 @@ def searched(
     design = benchmark.instances("design", count + search.training_instances)
     with bife_core.WorkerPool(config.runner.workers) as pool:
         decisions, folder, writing = None, home / "decisions" / benchmark.name, None
-        if search.low_fidelity:
+        if search.reads_decisions:
             collection = config.collection.model_copy(update={"nodes": search.sees_nodes})
             decisions = bife_core.collect_decisions(benchmark, collection, folder, pool, solver=config.solver)
             writing = generator and generator(bife_core.Decisions.load(decisions.path))
