@@ -16,7 +16,7 @@ from pathlib import Path
 from pkgutil import resolve_name
 from typing import Annotated, Any, Final, TypeAlias, cast
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import ValidationError
 
 from bife_core.base.errors import RuleError
 from bife_core.base.files import can_be_path
@@ -25,7 +25,7 @@ from bife_core.base.values import describe
 from bife_core.language.components import BRANCHING, COMPONENTS, Component, component_of
 from bife_core.language.rules import CompiledRule, Rejection, compile_rule
 from bife_core.language.rules.compiling import recompiled
-from bife_core.solver.methods.base import BUILTIN_METHODS, METHODS, RPB, AnyMethod, Method, ScipMethod
+from bife_core.solver.methods.base import BUILTIN_METHODS, METHODS, RPB, Method, ScipMethod
 from bife_core.solver.methods.configuration import FILE_NAME, Configuration
 from bife_core.solver.methods.scorer import BaseScorer, ComponentRule, RuleMethod, Scorer, Written
 from bife_core.solver.scip.branching import Budget
@@ -295,7 +295,7 @@ def method_of(text: str, name: str = "rule") -> Method:
     if data == {"kind": name}:
         problem = f"{name} needs more than its name"
     try:
-        return TypeAdapter[Method](AnyMethod).validate_python({"name": name} | data)
+        return METHODS.find(kind).model_validate({"name": name} | data)
     except ValidationError as error:
         raise RuleError(f"{problem}: {describe(error)}") from error
     except RecursionError as error:
