@@ -22,7 +22,7 @@ _SOLVER: Final = "SCIP's settings, of which others are tried."
 
 
 def series(
-    name: Annotated[str, Argument(help="Name of the series; another call with it goes on.")],
+    name: Annotated[str, Argument(metavar="NAME", help="Name of the series; another call with it goes on.")],
     instances: Annotated[
         list[Path],
         Argument(metavar="FILE...|DIR", help="Instances in order; those of a directory by their names."),

@@ -40,7 +40,9 @@ _RECORD: Final = "Keep the solves for the deployment `watch`, which compares the
 
 
 def solve(
-    instance: Annotated[Path, Argument(help="A .mps, .lp, .nl or other file that SCIP reads, or .gz.")],
+    instance: Annotated[
+        Path, Argument(metavar="FILE", help="A .mps, .lp, .nl or other file that SCIP reads, or .gz.")
+    ],
     rule: Annotated[str, Option(metavar="REF", help=_RULE)] = AUTO,
     versus: Annotated[str | None, Option(metavar="REF", help=_VERSUS)] = None,
     time_limit: Annotated[float | None, Option(metavar="S", show_default="no limit", help=_LIMIT)] = None,
