@@ -139,7 +139,7 @@ class Registry(ABC):
             if not refused and (decision.promote or waiting is None or not gate(waiting, champion).promote):
                 self.set_alias(name, CHALLENGER, number)
             if not refused and by_gate and decision.promote:
-                self._set_champion(name, number, champion, GATE, decision.reason)
+                self._set_champion(name, number, champion, GATE, decision.sentence)
             return self._version(name, number)
 
     def open_case(self, name: str) -> Case:

@@ -24,9 +24,6 @@ REFUSALS: Final = {"rejected": "refused it", "rolled_back": "took it out of use"
 REPLACED: Final = "replaced_version"
 SUPERSEDED: Final = "superseded_at"
 
-_UNRECORDED: Final = "; to let this one be champion, take the other out of use (`bife rules rollback`)"
-
-
 MOST_IN_CARD: Final = 3800
 """Characters of a card: databases of registries take 5,000, with the links that follow."""
 
@@ -88,10 +85,16 @@ class Evidence(Origin, Ratio):
 
 
 class GateDecision(NamedTuple):
-    """Whether the evidence earns a rule the alias ``champion``, and why."""
+    """Whether the evidence earns a rule the alias ``champion``, why, and where they stand apart the numbers for it."""
 
     promote: bool
     reason: str
+    numbers: str = ""
+
+    @property
+    def sentence(self) -> str:
+        """The reason with its numbers."""
+        return f"{self.reason}{f': {self.numbers}' if self.numbers else ''}."
 
 
 def gate(rule: Evidence, champion: Evidence | RegisteredRule | None) -> GateDecision:
@@ -105,50 +108,52 @@ def gate(rule: Evidence, champion: Evidence | RegisteredRule | None) -> GateDeci
     better, worse = ("faster", "slower") if rule.metric == "time" else ("better", "worse")
     against_rpb = f"{rule.ratio:.3f} of RPB's {words}"
     takes = f"It takes {against_rpb}"
-    reason = ""
+    numbers = ""
     if judged_by(rule.metric) != rule.metric:
-        reason = f"It was judged by {words}, and fewer {words} make no champion."
+        reason = f"It was judged by {words}, and fewer {words} make no champion"
     elif rule.baseline != RPB:
-        reason = f"It was compared with {rule.baseline}, not with {RPB} (RPB)."
+        reason = f"It was compared with {rule.baseline}, not with {RPB} (RPB)"
     elif not rule.use:
-        reason = "Its test instances served a search or were chosen among others, so they are not held out."
+        reason = "Its test instances served a search or were chosen among others, so they are not held out"
     elif rule.mismatches:
-        reason = "Its solves and RPB's prove different optima, which is a defect."
+        reason = "Its solves and RPB's prove different optima, which is a defect"
     elif hindered := rule.obstacle:
-        reason = f"It cannot count as {better} than RPB: {hindered}."
+        reason = f"It cannot count as {better} than RPB: {hindered}"
     elif rule.finding != "better" and not (rule.further and rule.ratio <= WORTHWHILE):
-        within = f"{interval_text(rule.ci_low, rule.ci_high)}, {p_text(rule.p_value)}"
-        reason = f"It is not known to be {better} than RPB: {against_rpb}, {within}."
+        reason = f"It is not known to be {better} than RPB"
+        numbers = f"{against_rpb}, {interval_text(rule.ci_low, rule.ci_high)}, {p_text(rule.p_value)}"
     elif rule.doubt:
         tested = counted(rule.instances, "held-out instance", rule.groups)
         uses = f" at use {rule.use} of some of them" if rule.use > 1 else ""
-        reason = f"{takes} on {tested}{uses}, but {rule.doubt}."
+        reason = f"{takes} on {tested}{uses}, but {rule.doubt}"
     elif champion is None:
-        return GateDecision(True, f"{takes}; there is no champion yet.")
+        return GateDecision(True, f"{takes}; there is no champion yet")
     elif champion.solver_digest != rule.solver_digest:
         reason = (
             f"{takes} under {rule.solver}, but the champion was measured under {champion.solver}, and only rules "
-            f"measured under the same settings of SCIP compete{_UNRECORDED if not champion.solver_digest else ''}."
+            "measured under the same settings of SCIP compete"
         )
+        if not champion.solver_digest:
+            reason += "; to let this one be champion, take the other out of use (`bife rules rollback`)"
     elif champion.metric != rule.metric:
         other = METRICS[champion.metric].words
         reason = (
             f"{takes}, but the champion was judged by {other}, and only rules judged by the same metric compete; "
-            f"evaluate it by {other} too (evaluation.metric={champion.metric})."
+            f"evaluate it by {other} too (evaluation.metric={champion.metric})"
         )
     elif champion.sha == rule.sha:
-        return GateDecision(True, f"{takes}; the champion is the same rule.")
+        return GateDecision(True, f"{takes}; the champion is the same rule")
     elif rule.champion_sha != champion.sha or rule.champion_ratio is None or rule.champion_p_value is None:
-        reason = "It was not measured side by side with the present champion; evaluate it once more."
+        reason = "It was not measured side by side with the present champion; evaluate it once more"
     elif rule.champion_obstacle:
-        reason = f"{takes}, but beside the champion {rule.champion_obstacle}."
+        reason = f"{takes}, but beside the champion {rule.champion_obstacle}"
     else:
         low, high, p = rule.champion_ci_low, rule.champion_ci_high, rule.champion_p_value
         beside = f"{rule.champion_ratio:.3f} of the champion's ({interval_text(low, high)}, {p_text(p)})"
         if finding(low, high, p, rule.confidence) == "better":
-            return GateDecision(True, f"{takes} and {beside}.")
-        reason = f"{takes}, but {beside}: it may be {worse} than the champion."
-    return GateDecision(False, reason)
+            return GateDecision(True, f"{takes} and {beside}")
+        reason = f"{takes}, but {beside}: it may be {worse} than the champion"
+    return GateDecision(False, reason, numbers)
 
 
 def refusal(tags: Mapping[str, str], test_digest: str | None = None) -> str:

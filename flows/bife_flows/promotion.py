@@ -67,7 +67,7 @@ def promotion(
     opened = partial(registry.open_case, name)
     case = runtime.conductor.step("assess the challenger", f"assess the challenger of {name}", opened)
     runtime.conductor.conclude(name, "promotion", summary(case, runtime.tracker))
-    version, by, reason = case.challenger.version, GATE, case.decision.reason
+    version, by, reason = case.challenger.version, GATE, case.decision.sentence
     decision = "approve" if case.decision.promote else None
     if decision and approval == "person":
         # An answer is about one version: should another be challenger by then, it is asked about anew.
@@ -129,7 +129,7 @@ def summary(case: Case, tracker: Tracker) -> str:
         now = f" Version {champion.version} is champion now{UNGATED * champion.ungated}."
     before = f"\n\nThe same rule was a challenger before: {case.refused}." if case.refused else ""
     return (
-        f"Version {rule.version} of **{rule.name}** {gate} the statistical gate. {case.decision.reason}{now} "
+        f"Version {rule.version} of **{rule.name}** {gate} the statistical gate. {case.decision.sentence}{now} "
         f"{_page(rule, tracker)}{before}\n\n{rule.card}"
     )
 

@@ -164,7 +164,7 @@ class Deciding(Keeping):
         assert self.challenge(registry, name, 1, **much, **beside(0)).aliases == (CHALLENGER,)
         assert registry.find(name, CHAMPION).version == first.version
         assert self.challenge(registry, name, 0, **much).version == 3
-        assert "under settings that were not recorded, and only" in registry.open_case(name).decision.reason
+        assert "under settings that were not recorded, and only" in registry.open_case(name).decision.sentence
 
     def test_a_refused_rule_that_is_found_again_stays_refused(self, registry, name):
         first = self.challenge(registry, name, 0)

@@ -64,8 +64,7 @@ def no_champion(registered: RegisteredRule, runtime: Runtime) -> str:
         return ""
     decision = gate(measured, runtime.registry.find(registered.name, CHAMPION))
     # The sentence of the comparison, which comes before, has the numbers.
-    reason = decision.reason.partition(f": {measured.ratio:.3f} of")[0].rstrip(".")
-    return "" if decision.promote else f"The rule is not champion. {reason}."
+    return "" if decision.promote else f"The rule is not champion. {decision.reason}."
 
 
 def evidence(config: PipelineConfig, runtime: Runtime, evaluated: EvaluationResult) -> Evidence:

@@ -59,7 +59,7 @@ BESIDE = beside(0)
 def test_the_gate_says_why_not(known, sentence):
     decision = gate(evidence(1, **known), evidence(0))
     assert not decision.promote
-    assert sentence in decision.reason
+    assert sentence in decision.sentence
 
 
 def test_the_gate_opens_to_a_rule_that_beats_rpb_and_the_champion_beside_it():
@@ -67,4 +67,4 @@ def test_the_gate_opens_to_a_rule_that_beats_rpb_and_the_champion_beside_it():
     assert gate(evidence(0), evidence(0)).promote, "the same rule, registered again"
     decision = gate(evidence(1, ratio=0.9, **BESIDE), evidence(0, ratio=0.7))
     assert decision.promote, "two ratios from two evaluations do not count"
-    assert "0.750 of the champion's (interval 0.700 to 0.800, p = 0.001)" in decision.reason
+    assert "0.750 of the champion's (interval 0.700 to 0.800, p = 0.001)" in decision.sentence

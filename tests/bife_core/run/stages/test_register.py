@@ -14,7 +14,7 @@ from bife_core.run.config import InstancesConfig
 from bife_core.run.observer import TrackedRun
 from bife_core.run.presets import preset, with_overrides
 from bife_core.run.stages.evaluate import evaluate
-from bife_core.run.stages.register import evidence, register_rule
+from bife_core.run.stages.register import evidence, no_champion, register_rule
 from bife_core.run.stages.results import EvaluationResult
 from bife_core.run.stages.runtime import InstanceSet
 from bife_core.solver.methods.base import RPB
@@ -60,6 +60,16 @@ def test_half_the_nodes_in_twice_the_time_make_no_champion(runtime, evaluated):
     assert not gate(known, None).promote
 
 
+def test_why_a_rule_is_no_champion_leaves_the_numbers_to_the_comparison(runtime, evaluated):
+    alike = evaluated([10.1 + k for k in range(8)], [10.0 + k for k in range(8)])
+    another = with_overrides(CONFIG, {"instances.size": "transfer"})  # of which no rule was refused
+    registered, _ = register_rule(another, runtime, alike)
+    decision = gate(registered.evidence, None)
+    assert f"{registered.evidence.ratio:.3f} of RPB's CPU time" in decision.sentence
+    said = "The rule is not champion. It is not known to be faster than RPB."
+    assert no_champion(registered, runtime) == said
+
+
 @pytest.mark.parametrize(("lowest", "promote", "ratio"), [(50.0, True, 0.554), (120.0, False, 1.255)])
 def test_where_no_solve_ends_the_integral_decides(runtime, evaluated, lowest, promote, ratio):
     limited = [100.0] * 12
@@ -76,7 +86,7 @@ def test_a_rule_that_hangs_on_some_models_is_no_champion(runtime, evaluated):
     hangs = evaluated([1.0, 1.1, 1.2, 1.3, 1.4, None, None, None], [10.0 + k for k in range(8)])
     known = evidence(CONFIG, runtime, hangs)
     assert (known.solves, known.missing, known.proofs, known.baseline_proofs) == (8, 3, 5, 8)
-    assert "3 of its 8 solves are missing" in gate(known, None).reason
+    assert "3 of its 8 solves are missing" in gate(known, None).sentence
 
 
 @pytest.mark.parametrize(
