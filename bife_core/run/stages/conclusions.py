@@ -55,19 +55,18 @@ def pipeline_conclusion(result: PipelineResult) -> str:
     standing = f"Registered as `{reference}`, {aliases}."
     if evaluated.summary.judged.finding == "better":
         standing += f" To use it: `bife solve MODEL.mps --rule {reference}`."
-    next_step = (result.no_champion, result.advice)
     chosen_by = result.choice.sentence if result.choice else ""
     method = evaluated.method
     settings = fenced(method.chosen, "") if isinstance(method, Configuration) and method.changes else ""
     return _page(
         as_markdown(evaluated.sentence),
-        " ".join(filter(None, (standing, *map(as_markdown, next_step)))),
+        " ".join(filter(None, (standing, *map(as_markdown, (result.no_champion, result.advice))))),
         _table(evaluated),
         " · ".join(filter(None, (links(result.search.run), comparison_link(evaluated.run)))),
         as_markdown(chosen_by),
         settings,
         abstract(result.final),
-        notes=tuple(note for note in result.notes if note not in (*next_step, chosen_by)),
+        notes=result.notes,
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
 from statistics import fmean
 from typing import Final
@@ -120,7 +121,6 @@ def run(config: PipelineConfig, runtime: Runtime) -> PipelineResult:
     registered, further = register_rule(config, runtime, evaluated)
     standing = no_champion(registered, runtime) if registered is not None else ""
     advice = next_step(evaluated.summary, places)
-    further += (advice,) if advice else ()
     result = PipelineResult(
         config=config,
         collection=collected,
@@ -215,6 +215,7 @@ def _chosen(config: PipelineConfig, runtime: Runtime, methods: list[Method]) -> 
                     methods, instances.instances, runtime.solving(config), runtime.observer.progress
                 ),
             )
+            runtime.observer.log(logging.INFO, choice.sentence)
             return next(method for method in methods if method.name == choice.chosen), choice
     return methods[0], None
 

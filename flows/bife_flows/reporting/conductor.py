@@ -14,7 +14,7 @@ from prefect import Flow, task
 from prefect.cache_policies import NO_CACHE
 from prefect.client.orchestration import get_client
 from prefect.client.schemas.objects import FlowRun, State, TaskRun
-from prefect.context import FlowRunContext, TaskRunContext
+from prefect.context import FlowRunContext
 from prefect.exceptions import ObjectNotFound
 from prefect.states import Completed
 from prefect.tasks import Task
@@ -39,12 +39,11 @@ NOTHING_TO_DO: Final = "Nothing to do"
 
 
 def with_message(result: R, message: str, name: str | None = None) -> R:
-    """Return a result in such a way that the page of its run shows a message; outside a run, return it as it is.
+    """Return a flow's result in such a way that the page of its run shows a message; outside a run, as it is.
 
-    A task that does so must be submitted: Prefect gives the result to the caller of a future's `result` or of a flow,
-    but the state itself to the caller of a task. `name` names the state, which is "Completed" otherwise.
+    `name` names the state, which is "Completed" otherwise.
     """
-    if TaskRunContext.get() is None and FlowRunContext.get() is None:
+    if FlowRunContext.get() is None:
         return result
     return cast(R, Completed(name=name, message=message, data=result))
 
@@ -122,7 +121,7 @@ class PrefectConductor(Conductor):
 
         # Prefect would fill in what stands in braces.
         named = title.replace("{", "(").replace("}", ")")
-        return task(name=name, task_run_name=named, **TRIED_AGAIN)(lambda: worded(work())).submit().result()
+        return task(name=name, task_run_name=named, **TRIED_AGAIN)(lambda: work()).submit().result()
 
     def stage(
         self, stage: Callable[Concatenate[PipelineConfig, Runtime, P], R], config: PipelineConfig,

@@ -13,6 +13,7 @@ from prefect.flow_engine import run_flow
 from bife_core.base.errors import BifeError, RuleError
 from bife_core.run.observer import TrackedRun
 from bife_core.run.stages.conclusions import links
+from bife_core.run.stages.results import Precheck
 from bife_flows.reporting.artifacts import artifact_key
 from bife_flows.reporting.conduct import stage
 from bife_flows.reporting.conductor import PrefectConductor, with_message, worded
@@ -157,6 +158,20 @@ def test_outside_of_a_run_results_are_plain():
     assert judge.fn("Line 2: no.") == {"judged": 1}
     with pytest.raises(RuleError):
         refusing.fn()
+
+
+@stage("prechecking", "")
+def prechecking():
+    """Take a step whose sentence the stage notes."""
+    return PrefectConductor().step("pre-check", "measure", lambda: Precheck(sentence="No solve ended."))
+
+
+def test_what_a_step_comes_to_is_left_to_its_stage(prepared):
+    prechecking()
+    assert flow_states("prechecking") == [("Completed", "No solve ended.")]
+    with get_client(sync_client=True) as client:
+        (measured,) = [run for run in client.read_task_runs(limit=200) if run.name == "measure"]
+    assert not measured.state.message
 
 
 def test_a_stage_without_a_flow_is_a_sentence():
