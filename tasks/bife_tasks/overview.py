@@ -106,14 +106,8 @@ def _registered(rule: RegisteredRule) -> Row:
     if evidence is not None:
         interval = interval_text(evidence.ci_low, evidence.ci_high).removeprefix("interval ")
         ratio = f"{evidence.ratio:.3f} ({interval})"
-    return (
-        Link(
-            f"{rule.name} {rule.version}{UNGATED * rule.ungated}",
-            tracker().page_of(rule) if _served() else "",
-        ),
-        ratio,
-        rule.solver,
-    )
+    page = tracker().page_of(rule) if _served() else ""
+    return Link(f"{rule.name} {rule.version}{UNGATED * rule.ungated}", page), ratio, rule.solver
 
 
 def _last_searches(now: datetime) -> dict[str, Row]:

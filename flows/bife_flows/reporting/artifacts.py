@@ -134,6 +134,7 @@ def overview_place(client: SyncPrefectClient) -> str:
     return f"/artifacts/artifact/{shown[0].id}" if shown else f"/artifacts/key/{OVERVIEW}"
 
 
+@showing()
 def renew() -> None:
     """Bring the page on Prefect's server up to date: one artifact, which each renewal replaces."""
     if not os.environ.get("PREFECT_API_URL"):

@@ -27,7 +27,7 @@ from bife_core.base.wording import storable
 from bife_core.run.observer import Observer
 from bife_core.store.claims import began_s, runs
 from bife_core.store.home import project_home
-from bife_flows.reporting.artifacts import renew, showing
+from bife_flows.reporting.artifacts import renew
 from bife_flows.reporting.conductor import FLOWS, NOTHING_TO_DO, PrefectConductor, flow_runtime, worded
 from bife_tasks.stores import ENDED, NOBODY, observer, observing, part_of, tracker
 
@@ -76,9 +76,9 @@ def _conducted(function: Callable[P, R], parameters: inspect.Signature | None) -
                 return conducted()
             with part_of(present.number), observing(RunLog()) if observer() is NOBODY else nullcontext():
                 require_room(wait_s=24 * 3600.0)
+                renew()
                 result = _synchronised(conducted())
-                with showing():
-                    renew()
+                renew()
                 return result
         except BifeError as error:
             if FlowRunContext.get() is None:
