@@ -152,12 +152,11 @@ def comparing():
     return smoke(size="test", approval="person", **changed)
 
 
-def promotion_of(up, name, besides=""):
-    """Wait until a promotion of a model, besides a known one, asks a person, and return its run."""
+def promotion_of(up, name):
+    """Wait until a promotion of a model asks a person, and return its run."""
 
     def asks():
-        known = [run for run in up.page.runs_of("promotion") if run["id"] != besides]
-        runs = [run for run in known if run["parameters"]["name"] == name]
+        runs = [run for run in up.page.runs_of("promotion") if run["parameters"]["name"] == name]
         ended = [run["state"] for run in runs if run["state_type"] in ("COMPLETED", "FAILED", "CRASHED")]
         assert not ended, ended
         return next((run for run in runs if run["state_name"] == "Suspended"), None)

@@ -111,6 +111,13 @@ def choose(page, control, option):
     page.get_by_role("option", name=option, exact=True).dispatch_event("click")
 
 
+def send(page, button, address):
+    """Press a button; Prefect must take what it sends."""
+    with page.expect_response(address) as reply:
+        button.click()
+    assert reply.value.ok
+
+
 def refuse_zero_samples(page):
     """Ask for a search without a rule, and press "Submit"."""
     fill_in(page, "Rules to sample in all.", "0")
