@@ -52,6 +52,12 @@ _SEPARATORS: Final = {
 }
 """What turns a separator on at the root; for others it is their frequency."""
 
+_ROUNDING: Final = tuple(
+    f"heuristics/{name}/freq = {frequency}"
+    for name, frequency in {"rounding": 1, "shifting": 10, "simplerounding": 1, "zirounding": 1}.items()
+)
+"""What turns on heuristics that cost next to nothing, as often as by SCIP's defaults."""
+
 INEQUALITIES: Final = "inequalities"
 """The row of inequalities that are written, and its group."""
 
@@ -197,6 +203,8 @@ def _expanded(chosen: tuple[tuple[str, str], ...]) -> dict[str, Parameter]:
         if name == "separators":
             for separator in value.split("+"):
                 lines += _SEPARATORS.get(separator, (f"separating/{separator}/freq = 0",))
+        elif name == "rounding":
+            lines += _ROUNDING
         elif name == "nodeselection":
             lines.append(f"nodeselection/{value}/stdpriority = 1000000")
         elif name not in EMPHASES:

@@ -51,8 +51,6 @@ STARTING_SETTINGS: Final[tuple[Choices, ...]] = (
     {**_LEAN, "separators": "gomory"},
     _AT_ROOT,
     {},
-    {"start": "local_search"},
-    {"start": "restricted"},
     {"heuristics": "off"},
     {"separating": "off"},
     {"presolving/maxrestarts": "0"},
@@ -61,8 +59,15 @@ STARTING_SETTINGS: Final[tuple[Choices, ...]] = (
 )
 """What is tried first; `WITH_EVERY_METHOD` with each that may branch, the others with the best one by then."""
 
-BESIDE_THE_BEST: Final[tuple[Choices, ...]] = ({"lp/pricing": "q", "propagating/pseudoobj/freq": "-1"},)
-"""What is tried beside all that is best by then: where nodes are cheap, LPs that start faster and less propagation."""
+BESIDE_THE_BEST: Final[tuple[Choices, ...]] = (
+    {"start": "local_search"},
+    {"start": "restricted"},
+    {"rounding": "on"},
+    {"lp/pricing": "q", "propagating/pseudoobj/freq": "-1"},
+)
+"""What is tried beside all that is best by then: where heuristics are off a solution may come late; where nodes are
+cheap, LPs that start faster and less propagation.
+"""
 
 LEAN: Final[tuple[Choices, ...]] = (
     {**_FEW_TRIES, "heuristics": "off"},
@@ -299,5 +304,6 @@ def _first(starts: Sequence[Choices], space: Space, long: bool, primal: bool) ->
         {**start, **branching} for start in STARTING_SETTINGS if INEQUALITIES in start and space.knapsacks
     ]
     begin = [*largest, *facets, *further[:first]] if long else [*facets, *further[:first], *largest]
-    proposing = [start for start in STARTING_SETTINGS if START in start and primal]
-    return [*starts, *proposing, *begin, *others, *alone, *further[first:], *BESIDE_THE_BEST]
+    proposing = [start for start in BESIDE_THE_BEST if START in start and primal]
+    rest = [*BESIDE_THE_BEST, *further[first:]] if long else [*further[first:], *BESIDE_THE_BEST]
+    return [*starts, *proposing, *begin, *others, *alone, *rest]
