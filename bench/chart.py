@@ -18,7 +18,7 @@ _KINDS: Final = {
     "its settings without the rule": "#d9b26f",
 }
 """Columns that are drawn, with their colours."""
-_RATIO: Final = re.compile(r"\**(\d+\.\d+) \((\d+\.\d+) to (\d+\.\d+)\)\**")
+_RATIO: Final = re.compile(r"(?:> )?\**(\d+\.\d+) \((\d+\.\d+) to (\d+\.\d+)\)\**")
 
 Ratio = tuple[float, float, float]
 
