@@ -62,8 +62,7 @@ def sections(ask: Callable[[], Server] | None = None) -> list[Section]:
     except BifeError as error:
         trouble = str(error)
     champions = [rule for rule in rules if CHAMPION in rule.aliases]
-    challengers = [rule for rule in rules if CHALLENGER in rule.aliases]
-    waiting = [_registered(rule) for rule in challengers if rule not in champions]
+    waiting = [_registered(rule) for rule in rules if CHALLENGER in rule.aliases and rule not in champions]
     return [
         _families(champions, trouble, now),
         Section("Challengers", "" if waiting else "None.", ("version", "ratio to RPB", "SCIP"), waiting),

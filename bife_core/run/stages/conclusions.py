@@ -48,14 +48,14 @@ def evaluation_conclusion(result: EvaluationResult) -> str:
 
 def pipeline_conclusion(result: PipelineResult) -> str:
     """Return the conclusion of a whole run: how good what it chose is, what to use, then the evidence."""
-    evaluated, registered = result.evaluation, result.registered
-    if evaluated is None or registered is None:
+    evaluated, registered, standing = result.evaluation, result.registered, ""
+    if evaluated is None:
         return search_conclusion(result.search)
-    reference, aliases = registered.reference, " and ".join(registered.aliases) or "no alias"
-    standing = f"Registered as `{reference}`, {aliases}."
-    if evaluated.summary.judged.finding == "better":
-        standing += f" To use it: `bife solve MODEL.mps --rule {reference}`."
-    chosen_by = result.choice.sentence if result.choice else ""
+    if registered is not None:
+        reference, aliases = registered.reference, " and ".join(registered.aliases) or "no alias"
+        standing = f"Registered as `{reference}`, {aliases}."
+        if evaluated.summary.judged.finding == "better":
+            standing += f" To use it: `bife solve MODEL.mps --rule {reference}`."
     method = evaluated.method
     settings = fenced(method.chosen, "") if isinstance(method, Configuration) and method.changes else ""
     return _page(
@@ -63,7 +63,7 @@ def pipeline_conclusion(result: PipelineResult) -> str:
         " ".join(filter(None, (standing, *map(as_markdown, (result.no_champion, result.advice))))),
         _table(evaluated),
         " · ".join(filter(None, (links(result.search.run), comparison_link(evaluated.run)))),
-        as_markdown(chosen_by),
+        as_markdown(result.choice.sentence) if result.choice else "",
         settings,
         abstract(result.final),
         notes=result.notes,

@@ -76,9 +76,11 @@ def run(config: PipelineConfig, runtime: Runtime) -> PipelineResult:
         note for part in (tuned, collected, search_result) if part is not None for note in part.notes
     )
     if search_result.best is None and (tuned is None or tuned.tuning.configuration.identity == RPB):
-        return PipelineResult(
+        result = PipelineResult(
             config=config, collection=collected, tuned=tuned, search=search_result, notes=notes
         )
+        runtime.conductor.conclude(config.instances.label, "pipeline", pipeline_conclusion(result))
+        return result
     methods, steps = _finalists(config, search_result), None
     if tuned is not None:
         left_s = config.tune.seconds - first_s

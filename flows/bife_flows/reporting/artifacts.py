@@ -56,7 +56,7 @@ def showing() -> Iterator[None]:
         observer().note(f"Prefect did not take what its pages would show ({first_line(error)}).")
 
 
-def _show(kind: str, key: str, data: str | float, about: str, *, of_run: bool = True) -> None:
+def show(kind: str, key: str, data: str | float, about: str, *, of_run: bool = True) -> None:
     """Show an artifact, of a kind by Prefect's word, in the place of the last one by that key.
 
     It is of the run that was started, so that the page of a pipeline has those of its parts.
@@ -84,20 +84,14 @@ def show_generation(label: str, run: TrackedRun, state: SearchState) -> None:
     about = f"Rules after generation {state.generation}, best first. {where}"
     with showing():
         percent = min(100.0, 100.0 * state.samples_total / state.budget)
-        _show("progress", artifact_key("progress", label), percent, state.sentence)
-        _show("table", artifact_key("population", label), json.dumps(rows), about)
+        show("progress", artifact_key("progress", label), percent, state.sentence)
+        show("table", artifact_key("population", label), json.dumps(rows), about)
         if state.curve:
             points = "".join(f"| {at.solver_s:.1f} | {at.f_hf:.4g} | {at.sample} |\n" for at in state.curve)
             table = f"| CPU seconds | best F_HF | rule |\n|---|---|---|\n{points}"
             curve = f"![The curve]({plots.data_url(plots.anytime(state.curve))})\n\n{table}"
             about = f"Best F_HF so far over CPU seconds in the solver. {where}"
-            _show("markdown", artifact_key("anytime", label), curve, about)
-
-
-def show_conclusion(label: str, stage: str, text: str) -> None:
-    """Write the conclusion of a stage where Prefect's reader looks first."""
-    with showing():
-        _show("markdown", artifact_key(stage, label), text, f"Conclusion of the {stage} on {label}")
+            show("markdown", artifact_key("anytime", label), curve, about)
 
 
 def runs_of(client: SyncPrefectClient, names: list[str], states: Iterable[StateType]) -> list[FlowRun]:
@@ -147,4 +141,4 @@ def renew() -> None:
             f"{what} {', '.join(f'[{name}]({page}{form})' for name, page in sorted(pages.items()))}\n\n{text}"
         )
     about = "Champions, challengers, searches, pipelines, money, what waits and what the disk holds"
-    _show("markdown", OVERVIEW, text, about, of_run=False)
+    show("markdown", OVERVIEW, text, about, of_run=False)

@@ -26,7 +26,7 @@ from bife_core.run.stages.runtime import Conductor, PresentRun, Runtime
 from bife_core.search.generators import GENERATORS
 from bife_core.search.generators.model_settings import holding_key
 from bife_core.workers import WorkerFailure
-from bife_flows.reporting.artifacts import show_conclusion, show_generation
+from bife_flows.reporting.artifacts import artifact_key, show, show_generation, showing
 from bife_tasks.stores import announce, observer, tracker
 
 P = ParamSpec("P")
@@ -98,7 +98,6 @@ class PrefectConductor(Conductor):
     """Has Prefect try steps again, runs parts of a stage as flows, and shows on its pages what comes of them."""
 
     announce = staticmethod(announce)
-    conclude = staticmethod(show_conclusion)
     show_generation = staticmethod(show_generation)
 
     @property
@@ -113,6 +112,12 @@ class PrefectConductor(Conductor):
             tried_again=run.run_count > 1,
             stands_alone=run.parent_task_run_id is None,
         )
+
+    def conclude(self, label: str, stage: str, text: str) -> None:
+        """Show the conclusion of a stage that stands alone: what a pipeline concludes has that of its parts."""
+        if self.present.stands_alone:
+            with showing():
+                show("markdown", artifact_key(stage, label), text, f"Conclusion of the {stage} on {label}")
 
     def step(self, name: str, title: str, work: Callable[[], R]) -> R:
         """Do a part of a stage as a task of Prefect; outside of a flow nobody would try it again."""

@@ -92,6 +92,9 @@ def test_the_conclusion_holds_rule_ratio_and_links(smoke):
     assert smoke.result.search.run.ranking in text
     assert smoke.result.final.source.rstrip() in text
     assert f"{smoke.result.evaluation.summary.lead.ratio:.3f}" in text
+    runs = {run["id"] for run in flow_runs("pipeline")}
+    of_parts = [*artifacts("search-combinatorial-auction"), *artifacts("evaluation-combinatorial-auction")]
+    assert not [one for one in of_parts if str(one.flow_run_id) in runs], "what it concludes has theirs"
 
 
 def test_links_lead_somewhere_only_with_a_server():

@@ -84,6 +84,9 @@ def test_the_conclusion_says_what_was_chosen_and_each_sentence_once(turns):
         f"Registered as `{reference}`",
     ):
         assert text.count(sentence) == 1
+    unregistered = pipeline_conclusion(result.model_copy(update={"registered": None}))
+    assert unregistered.startswith(f"# {result.evaluation.sentence}")
+    assert "Registered as" not in unregistered
     assert (f"bife solve MODEL.mps --rule {reference}" in text) == (
         result.evaluation.summary.judged.finding == "better"
     )
