@@ -28,8 +28,7 @@ class LowFidelityConfig(Value):
     )
     start_s: Positive = Field(
         10.0,
-        description="CPU seconds that a start method may take on an instance: F_LF of starts is 1 minus the mean gap "
-        "to the best objectives known.",
+        description="CPU seconds that a start method may take on an instance while its F_LF is measured.",
     )
 
 

@@ -1,7 +1,8 @@
-"""F_LF of a start method: how near its starts come to the best objectives known, or how far beyond; without solves."""
+"""F_LF of a start method: how near its starts come to the best objectives known, and how soon; without solves."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from statistics import fmean
@@ -27,7 +28,7 @@ _GRACE_S = 30.0
 
 
 class StartScore(Value):
-    """F_LF of a start method, 1 minus the mean primal gap, with gap and sentence by instance, and CPU seconds.
+    """F_LF of a start method, with the primal gap of its best start and a sentence by instance, and CPU seconds.
 
     The gap to a best objective known that a start improves on is negative. `entered` counts the starts that SCIP got.
     """
@@ -61,7 +62,8 @@ def score_source(
     if context.over():
         raise OutOfTimeError("The time was up before the start method was scored.")
     usable = [each for each, result in zip(instances, reference.results, strict=True) if result is not None]
-    score = score_start(method.start, usable, reference.objectives, context.pool, config.start_s)
+    usual_s = [result.cpu_s for result in reference.results if result is not None]
+    score = score_start(method.start, usable, reference.objectives, context.pool, config.start_s, usual_s)
     if not score.entered:
         few = next((sentence for sentence in score.sentences if "failed" in sentence), score.sentences[0])
         failure = f"It gave SCIP no start on any of {counted(len(usable), 'instance')}: {few}"
@@ -75,11 +77,14 @@ def score_start(
     objectives: Mapping[str, float],
     pool: Workers,
     limit_s: float,
+    usual_s: Sequence[float] = (),
 ) -> StartScore:
     """Have a start method propose starts for instances in `limit_s` CPU seconds each, by their best `objectives`.
 
     These are by digest (`best_known` of stored solves); where there is none, a solution has the gap 0. Without a whole
-    solution that SCIP finds feasible, or if the worker fails, the gap of an instance is 1.
+    solution that SCIP finds feasible, or if the worker fails, the gap of an instance is 1. F_LF is 1 minus the mean
+    over instances of the gap's mean over `usual_s` CPU seconds, those of a solve, in which it is 1 until the method has
+    ended; without these, of the gap in the end. So a method that takes long scores no better than in whole solves.
     """
     start.prepare()
     facts = {"start": start.model_dump(mode="json"), "limit_s": limit_s}
@@ -103,7 +108,11 @@ def score_start(
                 raise
             scores.append((LARGEST_GAP, f"The start method failed: {failure}", limit_s, 0))
     gaps, sentences, seconds, entered = zip(*scores, strict=True)
-    f_lf, cpu_s = 1.0 - fmean(gaps), sum(seconds)
+    waited = [
+        min(took / usual, 1.0) for took, usual in zip(seconds, usual_s or [math.inf] * len(gaps), strict=True)
+    ]
+    f_lf = 1.0 - fmean(share + (1.0 - share) * gap for share, gap in zip(waited, gaps, strict=True))
+    cpu_s = sum(seconds)
     return StartScore(f_lf=f_lf, gaps=gaps, sentences=sentences, cpu_s=cpu_s, entered=sum(entered))
 
 

@@ -15,6 +15,7 @@ from bife_core.measure.context import SolveContext, choose_cost, cost_of, solve_
 from bife_core.measure.race import SETTINGS, MethodSolves
 from bife_core.measure.solves import Solved
 from bife_core.solver.methods.base import RPB, Method, ScipMethod
+from bife_core.solver.methods.configuration import Configuration
 from bife_core.solver.scip.cost import BY_OBJECTIVE, relative_gap
 from bife_core.solver.scip.solve import SolveResult, best_known, cautions, disagree
 
@@ -177,7 +178,7 @@ class TrialRace:
         won = to_the_end and not (trial.failed or trial.eliminated or trial.cut_short) and trial.mean() < 0
         ratio = None
         if won:
-            ratio, self.gap = self.ratio_of(costs), gap
+            ratio, self.gap = self.ratio_of(costs), self.gap if gap is None else gap
         elif trial.logs and not trial.failed:  # as if all instances were like those seen
             ratio = math.exp(trial.mean()) * self.ratio_of(self.best)
         self.solved.append([trial.results.get(place) if cost else None for place, cost in enumerate(costs)])
@@ -227,6 +228,9 @@ class TrialRace:
     def _screen(self, method: Method) -> tuple[float | None, float]:
         """Return the gap after the middle fidelity, 0 if small enough, None without a solve; and CPU seconds."""
         if self.middle is None or (self.gap is not None and self.gap < LEAST_GAP):
+            return None, 0.0
+        # What is spent before SCIP begins may be most of so short a time, and little of a whole solve.
+        if isinstance(method, Configuration) and (method.start or method.inequalities):
             return None, 0.0
         usual, best, context = self.usual[self.middle], self.best[self.middle], self.context
         if usual is None or best is None or self.middle_s > min(best / 2.0, self.first_limit_s):

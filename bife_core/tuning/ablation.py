@@ -80,7 +80,7 @@ def ablate(
         chosen[START] = start.name
         methods |= {start.name: Configuration(start=start)} if start.identity != start.name else {}
     classes = {name: "" for name in choices if name.startswith(PREFIX)}
-    space = Space(methods, fixed=fixed, facts=RowFacts(classes=classes, knapsacks=True))
+    space = Space(methods, fixed=fixed, facts=RowFacts(classes=classes, knapsacks=True, searchable=True))
     chosen = space.counting(chosen)
     parts: dict[str, Choices] = defaultdict(dict)
     for row in space.rows:

@@ -1,4 +1,4 @@
-"""What the rows of a family allow to tune: large classes, in the first LP or on demand, and facets of knapsacks."""
+"""What a family allows to tune: large classes of rows, in the first LP or on demand, facets of knapsacks, a search."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from bife_core.instances.formulation import row_text
 from bife_core.solver.inequalities.giving import has_knapsacks
 from bife_core.solver.scip.reader import read_model
 from bife_core.solver.scip.row_classes import Rows
+from bife_core.solver.starts.local_search import fits
+from bife_core.solver.starts.problem import problem_of
 from bife_core.tuning.space import RowFacts
 
 READ: Final = 3
@@ -22,15 +24,17 @@ _MOST: Final = 6
 
 
 def row_facts(instances: Sequence[str]) -> RowFacts:
-    """Return the large classes of the first instance files, the largest first, and whether each has knapsacks.
+    """Return the large classes of the first instance files, the largest first, and what each of the files allows.
 
     Raises `InstanceError` if an instance cannot be read.
     """
-    counts, examples, knapsacks = list[dict[str, int]](), dict[str, str](), bool(instances)
+    counts, examples = list[dict[str, int]](), dict[str, str]()
+    knapsacks = searchable = bool(instances)
     for path in instances[:READ]:
         model = read_model(Path(path))
         rows, total = Rows(model), model.getNConss()
         knapsacks = knapsacks and has_knapsacks(model)
+        searchable = searchable and fits(problem_of(model, seed=0, limit_s=0.0))
         least = max(_LEAST, _LEAST_SHARE * total)
         counts.append({name: count for name, count in rows.counts.items() if count >= least})
         constraints = model.getConss() if not examples else []
@@ -39,7 +43,8 @@ def row_facts(instances: Sequence[str]) -> RowFacts:
             examples[name] = f"{share:.0f} % of the rows, such as {row_text(model, constraints[place])}"
     everywhere = [name for name in counts[0] if all(name in each for each in counts)] if counts else []
     everywhere.sort(key=lambda name: -sum(each[name] for each in counts))
-    return RowFacts(classes={name: examples[name] for name in everywhere[:_MOST]}, knapsacks=knapsacks)
+    classes = {name: examples[name] for name in everywhere[:_MOST]}
+    return RowFacts(classes=classes, knapsacks=knapsacks, searchable=searchable)
 
 
 def in_worker(instances: Sequence[str]) -> dict[str, Any]:

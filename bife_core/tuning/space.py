@@ -52,27 +52,25 @@ _SEPARATORS: Final = {
 }
 """What turns a separator on at the root; for others it is their frequency."""
 
-_ROUNDING: Final = tuple(
-    f"heuristics/{name}/freq = {frequency}"
-    for name, frequency in {"rounding": 1, "shifting": 10, "simplerounding": 1, "zirounding": 1}.items()
-)
-"""What turns on heuristics that cost next to nothing, as often as by SCIP's defaults."""
-
 INEQUALITIES: Final = "inequalities"
 """The row of inequalities that are written, and its group."""
 
 START: Final = "start"
 """The row whose choices are start methods, but for the first."""
 
+SEARCH: Final = "local_search"
+"""The start method that proposes nothing for many families."""
+
 FOUND: Final = "found"
 """The choice of what a search found."""
 
 
 class RowFacts(Value):
-    """What rows of a family allow: large `classes`, each with an example in words, and whether some are knapsacks."""
+    """Large `classes` of rows, each with an example in words; whether rows are knapsacks, a local search has moves."""
 
     classes: dict[str, str] = {}  # noqa: RUF012 - pydantic copies it
     knapsacks: bool = False
+    searchable: bool = False
 
 
 @dataclass(frozen=True)
@@ -109,6 +107,7 @@ class Space:
         facts: RowFacts | None = None,
     ) -> None:
         unread, facts = facts is None, facts or RowFacts()
+        idle = () if unread or facts.searchable else (SEARCH,)
         self.knapsacks = facts.knapsacks
         rows = (*table(), *(Row(ROWS, name, _WHERE, (), about) for name, about in facts.classes.items()))
         every = dict.fromkeys((*(row.group for row in rows), ROWS))
@@ -125,12 +124,22 @@ class Space:
         without = self.fixed if unread or facts.knapsacks else self.fixed | {INEQUALITIES}
         further = {BRANCHING: (RPB, *self.methods), START: (*self.starts,)}
         self.rows = tuple(
-            replace(row, choices=(*filter(None, row.choices), *further.get(row.name, ())))
+            replace(
+                row,
+                choices=(
+                    *(each for each in row.choices if each and each not in idle),
+                    *further.get(row.name, ()),
+                ),
+            )
             for row in rows
             if (not groups or row.group in groups) and row.name not in without
         )
         # What is not tuned is at its first choice where a condition asks for it.
         self._usual = {row.name: row.choices[0] or RPB for row in rows}
+
+    def offers(self, choices: Mapping[str, str]) -> bool:
+        """Whether its rows have these choices, as far as it has the rows."""
+        return all(choices.get(row.name, row.choices[0]) in row.choices for row in self.rows)
 
     def counting(self, choices: Mapping[str, str]) -> Choices:
         """Return the choices that count and are not a row's first; a `ConfigError` says if a row has no such choice."""
@@ -203,8 +212,6 @@ def _expanded(chosen: tuple[tuple[str, str], ...]) -> dict[str, Parameter]:
         if name == "separators":
             for separator in value.split("+"):
                 lines += _SEPARATORS.get(separator, (f"separating/{separator}/freq = 0",))
-        elif name == "rounding":
-            lines += _ROUNDING
         elif name == "nodeselection":
             lines.append(f"nodeselection/{value}/stdpriority = 1000000")
         elif name not in EMPHASES:

@@ -24,6 +24,7 @@ from bife_core.tuning.space import (
     INEQUALITIES,
     ON_DEMAND,
     ROWS,
+    SEARCH,
     START,
     Choices,
     Space,
@@ -60,13 +61,12 @@ STARTING_SETTINGS: Final[tuple[Choices, ...]] = (
 """What is tried first; `WITH_EVERY_METHOD` with each that may branch, the others with the best one by then."""
 
 BESIDE_THE_BEST: Final[tuple[Choices, ...]] = (
-    {"start": "local_search"},
-    {"start": "restricted"},
-    {"rounding": "on"},
+    {START: SEARCH},
+    {START: "restricted"},
     {"lp/pricing": "q", "propagating/pseudoobj/freq": "-1"},
 )
-"""What is tried beside all that is best by then: where heuristics are off a solution may come late; where nodes are
-cheap, LPs that start faster and less propagation.
+"""What is tried beside all that is best by then: starts, since without heuristics a solution may come late; where nodes
+are cheap, LPs that start faster and less propagation.
 """
 
 LEAN: Final[tuple[Choices, ...]] = (
@@ -306,4 +306,5 @@ def _first(starts: Sequence[Choices], space: Space, long: bool, primal: bool) ->
     begin = [*largest, *facets, *further[:first]] if long else [*facets, *further[:first], *largest]
     proposing = [start for start in BESIDE_THE_BEST if START in start and primal]
     rest = [*BESIDE_THE_BEST, *further[first:]] if long else [*further[first:], *BESIDE_THE_BEST]
-    return [*starts, *proposing, *begin, *others, *alone, *rest]
+    every = [*starts, *proposing, *begin, *others, *alone, *rest]
+    return [choices for choices in every if space.offers(choices)]

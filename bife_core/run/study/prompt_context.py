@@ -305,13 +305,14 @@ def execution(
         _line(f"mean of {len(table)}", [math.nan] * 3, geometric),
     ]
     total_s = math.fsum(result.cpu_s for result in done)
-    root, features, rule = (
+    root, features, rule, start = (
         math.fsum(getattr(result, part) or 0.0 for result in done) / total_s
-        for part in ("root_s", "feature_s", "rule_s")
+        for part in ("root_s", "feature_s", "rule_s", "start_s")
     )
-    spent = (
-        f"Of its CPU time the root took {root:.0%}, features {features:.2%} and the rule's code {rule:.2%}."
-    )
+    code = f"features {features:.2%} and the rule's code {rule:.2%}"
+    if start:
+        code = f"the start method {start:.1%}, {start * total_s / len(done):.2g} CPU s on each instance"
+    spent = f"Of its CPU time the root took {root:.0%}, {code}."
     return "\n".join((*lines, "", spent))
 
 

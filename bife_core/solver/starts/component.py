@@ -14,8 +14,9 @@ START: Final = Component(
     argument="problem",
     features=(),
     hook="",
-    low_fidelity="1 minus the mean primal gap of its best solution to the best objective that SCIP's default settings "
-    "or earlier solves found, over the design instances; a better objective counts as a negative gap",
+    low_fidelity="1 minus the mean primal gap to the best objective that SCIP's default settings or earlier solves "
+    "found, over the design instances and as many CPU seconds as SCIP takes by default: until the start method has "
+    "ended the gap is 1, then that of its best solution; a better objective counts as a negative gap",
     method="bife_core.solver.methods.configuration:with_start",
     low="bife_core.measure.starts:score_source",
     first=tuple(_BUILT_IN % (name, name) for name in ("restricted", "local_search")),

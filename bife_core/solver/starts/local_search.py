@@ -21,18 +21,28 @@ _MOST_TURNS: Final = 50  # how often variables are gone through to find what fol
 
 
 def start(problem: Problem) -> list[Array]:
-    """Return the best solution that it finds, if any, for models whose variables are binary or follow from others."""
+    """Return the best solution that it finds, if any, for models that it `fits`."""
+    if (moves := _moves(problem)) is None:
+        return []
+    best = _annealed(problem, *moves)
+    return [] if best is None else [moves[1] * best]
+
+
+def fits(problem: Problem) -> bool:
+    """Whether there are binary variables, and all others follow from them."""
+    return _moves(problem) is not None
+
+
+def _moves(problem: Problem) -> tuple[Any, Array, npt.NDArray[np.bool_], dict[int, list[int]]] | None:
+    """Return the rows and signs with which continuous variables are to be small, what moves, and what follows."""
     constant = problem.lower == problem.upper
-    # Rows are written for continuous variables that are to be small.
     sign = np.where((problem.objective < 0) & ~problem.integer, -1.0, 1.0)
     rows = problem.rows.multiply(sign[None, :]).tocsr()
     followers = _followers(problem, rows.tocsc(), constant)
     moving = problem.binary.copy()
     moving[list(followers)] = True
-    if not problem.binary.any() or not (moving | constant).all():
-        return []
-    best = _annealed(problem, rows, sign, moving, followers)
-    return [] if best is None else [sign * best]
+    fitting = problem.binary.any() and (moving | constant).all()
+    return (rows, sign, moving, followers) if fitting else None
 
 
 def _followers(problem: Problem, columns: Any, constant: npt.NDArray[np.bool_]) -> dict[int, list[int]]:

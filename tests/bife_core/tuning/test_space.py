@@ -84,15 +84,6 @@ def test_single_separators_stay_on_where_separating_is_off():
     assert SPACE.counting({"separators": "clique"}) == {}
 
 
-def test_heuristics_that_round_stay_on_where_heuristics_are_off():
-    every, some = (
-        SPACE.configuration({"heuristics": "off", "rounding": choice}).params for choice in ("off", "on")
-    )
-    on = {f"heuristics/{name}/freq" for name in ("rounding", "shifting", "simplerounding", "zirounding")}
-    assert every == some | dict.fromkeys(on, -1)
-    assert SPACE.counting({"rounding": "on"}) == {}
-
-
 def test_groups_and_fixed_parameters_narrow_it():
     some = Space(METHODS, groups=("separating", "branching"), fixed=("separating/maxrounds",))
     assert {row.group for row in some.rows} == {"separating", "branching"}

@@ -18,7 +18,7 @@ from bife_core.tuning.tuner import Trial, Tuning
 
 ROWS = {"combinatorial_auction": "rows/nb_le_pos", "item_placement": "rows/supply/nb_weighted_le_pos"}
 CHOICES = {"separating": "off", "inequalities": "knapsack", "start": "restricted", "branching": "pscost"}
-FACTS = RowFacts(classes=dict.fromkeys(ROWS.values(), ""), knapsacks=True)
+FACTS = RowFacts(classes=dict.fromkeys(ROWS.values(), ""), knapsacks=True, searchable=True)
 REPLAY = {
     "generator.kind": "replay",
     "generator.replay_from": str(Path(__file__).parents[4] / "docs/research/answers/item_placement/0"),
