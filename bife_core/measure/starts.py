@@ -84,7 +84,7 @@ def score_start(
     These are by digest (`best_known` of stored solves); where there is none, a solution has the gap 0. Without a whole
     solution that SCIP finds feasible, or if the worker fails, the gap of an instance is 1. F_LF is 1 minus the mean
     over instances of the gap's mean over `usual_s` CPU seconds, those of a solve, in which it is 1 until the method has
-    ended; without these, of the gap in the end. So a method that takes long scores no better than in whole solves.
+    ended; without these, of the gap in the end. It is negative for a method that takes longer than the solve.
     """
     start.prepare()
     facts = {"start": start.model_dump(mode="json"), "limit_s": limit_s}
@@ -108,9 +108,8 @@ def score_start(
                 raise
             scores.append((LARGEST_GAP, f"The start method failed: {failure}", limit_s, 0))
     gaps, sentences, seconds, entered = zip(*scores, strict=True)
-    waited = [
-        min(took / usual, 1.0) for took, usual in zip(seconds, usual_s or [math.inf] * len(gaps), strict=True)
-    ]
+    usual = usual_s or [math.inf] * len(gaps)
+    waited = [took / of for took, of in zip(seconds, usual, strict=True)]
     f_lf = 1.0 - fmean(share + (1.0 - share) * gap for share, gap in zip(waited, gaps, strict=True))
     cpu_s = sum(seconds)
     return StartScore(f_lf=f_lf, gaps=gaps, sentences=sentences, cpu_s=cpu_s, entered=sum(entered))

@@ -38,7 +38,8 @@ def test_it_is_one_minus_the_mean_gap_to_the_best_objective(placements):
         score_start(StartMethod(name="local_search"), instances, halved, InProcess(), 20.0, usual_s)
         for usual_s in ((1e9, 1e9), (1e-9, 1e-9))
     )
-    assert (at_once.f_lf, too_late.f_lf) == (pytest.approx(0.5), 0.0)
+    assert at_once.f_lf == pytest.approx(0.5)
+    assert too_late.f_lf < 0.0
     nothing = score_start(StartMethod(name="family"), *placements, InProcess(), 20.0)
     assert (nothing.f_lf, nothing.gaps) == (0.0, (1.0, 1.0))
 
