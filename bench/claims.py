@@ -225,8 +225,8 @@ def tuned(config: PipelineConfig, budget_s: float, home: Path, seed: int = 0) ->
         solving = SolveContext(config.high, config.solver, pool, Store(home))
         space = Space({"pscost": load_method("pscost")}, facts=row_facts([*map(str, paths)]))
         result = tune(design, solving, space, budget_s, seed=seed)
-    found = {"tuned_scip": result.best.choices, "search_seed": seed, "found": result.sentence}
-    emit({"family": config.instances.benchmark} | found)
+    tuning = {"tuned_scip": result.best.choices, "search_seed": seed, "found": result.sentence}
+    emit({"family": config.instances.benchmark} | tuning)
     return result.configuration.model_copy(update={"name": f"tuned_scip_{seed}"})
 
 
