@@ -55,6 +55,7 @@ def test_a_family_shows_its_champion_and_the_search_that_began_last(own_home, mo
     registered = registry().versions()
     with monkeypatch.context() as patch:  # no server shows the pages
         patch.setenv("MLFLOW_TRACKING_URI", "sqlite:///mlflow.db")
+        patch.delenv("BIFE_MLFLOW_UI", raising=False)
         patch.setattr("bife_tasks.overview.registry", lambda: SimpleNamespace(versions=lambda: registered))
         assert families()[label][1] == (opened.text, "")
     monkeypatch.setenv("BIFE_MLFLOW_UI", "http://models.example")
