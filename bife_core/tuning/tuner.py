@@ -69,12 +69,15 @@ BESIDE_THE_BEST: Final[tuple[Choices, ...]] = (
 are cheap, LPs that start faster and less propagation.
 """
 
+_NO_RESTARTS: Final[Choices] = {"presolving/maxrestarts": "0"}
+
 LEAN: Final[tuple[Choices, ...]] = (
-    {**_FEW_TRIES, "heuristics": "off"},
-    {**_FEW_TRIES, "heuristics": "off", "separating/maxrounds": "1", "start": "restricted"},
-    {"separating": "fast", "heuristics": "off"},
+    {**_NO_RESTARTS, **_FEW_TRIES, "heuristics": "off"},
+    # By a good start's reduced costs many columns are fixed, which restarts take out.
+    {**_FEW_TRIES, "heuristics": "off", "separating/maxrounds": "1", START: "restricted"},
+    {**_NO_RESTARTS, "separating": "fast", "heuristics": "off"},
 )
-"""What the largest class of rows is tried on demand with, beside no restarts; the other classes with the first."""
+"""What the largest class of rows is tried on demand with; the other classes with the first."""
 
 WITH_EVERY_METHOD: Final[tuple[Choices, ...]] = (*STARTING_SETTINGS[:2], {})
 
@@ -295,9 +298,8 @@ def _first(starts: Sequence[Choices], space: Space, long: bool, primal: bool) ->
     ]
     classes = [row.name for row in space.rows if row.group == ROWS]
     branching = {BRANCHING: "pscost"} if "pscost" in space.methods else {}
-    lean = {"presolving/maxrestarts": "0", **branching}
-    largest = [{**lean, **settings, name: ON_DEMAND} for name in classes[:1] for settings in LEAN]
-    others = [{**lean, **LEAN[0], name: ON_DEMAND} for name in classes[1:]]
+    largest = [{**settings, **branching, name: ON_DEMAND} for name in classes[:1] for settings in LEAN]
+    others = [{**LEAN[0], **branching, name: ON_DEMAND} for name in classes[1:]]
     alone: list[Choices] = [{name: ON_DEMAND} for name in classes]
     first = len(methods)
     facets = [

@@ -41,6 +41,8 @@ class Problem:
         The seed of the solve, and of `rng`.
     limit_s : float
         CPU seconds after which `lp` and `solve_restricted` end, which then are not repeatable.
+    initial : (m,) bool
+        Which rows are in SCIP's first LP; the others are on demand, in `solve_restricted` too.
     """
 
     names: tuple[str, ...]
@@ -57,6 +59,7 @@ class Problem:
     solutions: tuple[Mapping[str, float], ...]
     seed: int
     limit_s: float
+    initial: Array
 
     @cached_property
     def binary(self) -> Array:  # noqa: D102
@@ -92,7 +95,7 @@ class Problem:
         """
         free = np.isnan(fixed)
         rest, rows = self.rows @ np.where(free, 0.0, fixed), self.rows[:, free]
-        model, variables = new_model(self, free, rows, self.lhs - rest, self.rhs - rest)
+        model, variables = new_model(self, free, rows, self.lhs - rest, self.rhs - rest, self.initial)
         model.setSeparating(pyscipopt.SCIP_PARAMSETTING.OFF)
         limits = {"limits/nodes": int(nodes), "limits/time": min(self.limit_s, _INFINITY)}
         # Strong branching would take longer than all of so few nodes.
@@ -109,9 +112,12 @@ class Problem:
 
 
 def new_model(
-    problem: Problem, columns: Array, rows: csr_array, lhs: Array, rhs: Array
+    problem: Problem, columns: Array, rows: csr_array, lhs: Array, rhs: Array, initial: Array | None = None
 ) -> tuple[pyscipopt.Model, list[pyscipopt.scip.Variable]]:
-    """Return a model of some columns of a problem and of rows over these, and its variables."""
+    """Return a model of some columns of a problem and of rows over these, and its variables.
+
+    Rows that are not `initial` are on demand.
+    """
     model = pyscipopt.Model()
     model.hideOutput()
     bounds = np.clip((problem.lower[columns], problem.upper[columns]), -_INFINITY, _INFINITY).tolist()
@@ -122,12 +128,16 @@ def new_model(
     scip, row = ctypes.c_void_p(scip_address(model)), ctypes.c_void_p()
     pointers = np.array([variable.ptr() for variable in variables], dtype=np.int64)[rows.indices]
     create, add, release = map(function, ("SCIPcreateConsBasicLinear", "SCIPaddCons", "SCIPreleaseCons"))
+    set_initial, set_removable = map(function, ("SCIPsetConsInitial", "SCIPsetConsRemovable"))
     sides = np.clip((lhs, rhs), -_INFINITY, _INFINITY).T.tolist()
     for r, (first, last) in enumerate(zip(rows.indptr[:-1].tolist(), rows.indptr[1:].tolist(), strict=True)):
         if last > first:
             terms = (ctypes.c_void_p(array.ctypes.data + 8 * first) for array in (pointers, rows.data))
             limits = map(ctypes.c_double, sides[r])
             check(create(scip, ctypes.byref(row), b"r%d" % r, last - first, *terms, *limits), "create a row")
+            if initial is not None and not initial[r]:
+                check(set_initial(scip, row, 0), "put a row on demand")
+                check(set_removable(scip, row, 1), "put a row on demand")
             check(add(scip, row), "add a row")
             check(release(scip, ctypes.byref(row)), "release a row")
     return model, variables
@@ -162,4 +172,5 @@ def problem_of(
         solutions=solutions,
         seed=seed,
         limit_s=limit_s,
+        initial=np.array([row.isInitial() for row in linear], dtype=bool),
     )

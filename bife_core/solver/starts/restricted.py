@@ -8,7 +8,7 @@ import numpy as np
 
 from bife_core.solver.starts.problem import Array, Problem
 
-_SHARE: Final = 0.005
+_SHARE: Final = 0.002
 """An integer stays at its bound if leaving it costs more than this share of the LP's value."""
 
 _LEAST_FIXED: Final = 0.5  # share of the integers that stay at their bounds at least, those that cost most

@@ -17,10 +17,12 @@ from bife_core.solver.methods.base import ScipMethod
 from bife_core.solver.methods.configuration import Configuration
 from bife_core.solver.methods.references import beside_branching, method_of
 from bife_core.solver.scip.reader import read_model
+from bife_core.solver.scip.row_classes import Rows
 from bife_core.solver.scip.solutions import solution_of
 from bife_core.solver.starts import family, local_search, restricted
 from bife_core.solver.starts.method import STARTS, StartMethod, give_starts
-from bife_core.solver.starts.problem import problem_of
+from bife_core.solver.starts.problem import new_model, problem_of
+from tests.support.instances import locations
 
 
 @pytest.fixture(scope="module")
@@ -125,6 +127,21 @@ def test_lp_and_restricted_problem_are_those_of_scip(tiny):
     assert problem.solve_restricted(closed, 5) is None
     whole = problem.solve_restricted(nothing, 1000)
     assert problem.objective @ whole == pytest.approx(solve(tiny("facility_location")).primal_bound)
+
+
+def test_rows_on_demand_are_so_in_the_restricted_problem():
+    model = locations(12)
+    classes = [name for name in Rows(model).counts if name.endswith("c_minus_b_le_0")]
+    Rows(model).put_on_demand(classes)
+    problem = problem_of(model, 0, 60.0)
+    assert 0 < problem.initial.sum() < len(problem.initial)
+    whole = problem.solve_restricted(np.full(len(problem.names), np.nan), 1000)
+    columns = np.ones(len(problem.names), dtype=bool)
+    rest, _ = new_model(problem, columns, problem.rows, problem.lhs, problem.rhs, problem.initial)
+    flags = [(row.isInitial(), row.isRemovable()) for row in rest.getConss()]
+    assert flags == [(initial, not initial) for initial in problem.initial]
+    model.optimize()
+    assert problem.objective @ whole == pytest.approx(model.getObjVal())
 
 
 @pytest.mark.parametrize("name", ["local_search", "restricted"])
