@@ -282,10 +282,11 @@ def _first(starts: Sequence[Choices], space: Space, long: bool, primal: bool) ->
     """Return what is tried first: `starts`, then `STARTING_SETTINGS`, with methods that no start names.
 
     Choices without `BRANCHING` are tried with the best method so far. Where solves are long, so that few are tried, the
-    largest class of rows on demand goes first; else after the first of `STARTING_SETTINGS`, whose cost ends it early.
-    The others follow; then each is put on demand beside what is best by then. Where rows are knapsacks their facets
-    come before those, since SCIP without any cuts may take so long on such rows that no time is left for more. Where
-    solves are compared by their objectives, start methods come before all.
+    largest class of rows on demand follows the first method without cuts, which wins at once or is ended early; else
+    it follows all methods without cuts, whose cost ends it early. The other classes follow; then each is put on demand
+    beside what is best by then. Where rows are knapsacks their facets come before all that, since SCIP without any cuts
+    may take so long on such rows that no time is left for more. Where solves are compared by their objectives, start
+    methods come before all.
     """
     named = {start.get(BRANCHING) for start in starts}
     methods = [name for name in (*space.methods, RPB) if name not in named]
@@ -305,8 +306,9 @@ def _first(starts: Sequence[Choices], space: Space, long: bool, primal: bool) ->
     facets = [
         {**start, **branching} for start in STARTING_SETTINGS if INEQUALITIES in start and space.knapsacks
     ]
-    begin = [*largest, *facets, *further[:first]] if long else [*facets, *further[:first], *largest]
+    before = 1 if long else first
+    begin = [*facets, *further[:before], *largest]
     proposing = [start for start in BESIDE_THE_BEST if START in start and primal]
-    rest = [*BESIDE_THE_BEST, *further[first:]] if long else [*further[first:], *BESIDE_THE_BEST]
+    rest = [*BESIDE_THE_BEST, *further[before:]] if long else [*further[before:], *BESIDE_THE_BEST]
     every = [*starts, *proposing, *begin, *others, *alone, *rest]
     return [choices for choices in every if space.offers(choices)]

@@ -92,9 +92,9 @@ def test_the_default_settings_count_where_they_have_a_part_of_the_budget(knapsac
 
 
 @pytest.mark.parametrize(
-    ("long_s", "first"), [(0.0, [True, True, True, False]), (1e3, [False, False, True, True])]
+    ("long_s", "first"), [(0.0, [False, True, True, True]), (1e3, [False, False, True, True])]
 )
-def test_rows_on_demand_come_first_where_solves_are_long_and_then_beside_what_is_best(
+def test_rows_on_demand_come_early_where_solves_are_long_and_then_beside_what_is_best(
     long_s, first, knapsacks, tmp_path, monkeypatch
 ):
     monkeypatch.setattr("bife_core.tuning.tuner._LONG_S", long_s)
