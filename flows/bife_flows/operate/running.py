@@ -33,6 +33,8 @@ GONE: Final = "The process of this run is gone. Retry goes on where it stopped: 
 
 _OPEN: Final = {"state": {"type": {"any_": [StateType.RUNNING, StateType.PENDING, StateType.CANCELLING]}}}
 
+_CANCELLED: Final = {StateType.CANCELLING, StateType.CANCELLED}
+
 
 @contextmanager
 def ready(observer: Observer | None = None, flows: str = __name__) -> Iterator[None]:
@@ -145,8 +147,15 @@ def _close(client: SyncPrefectClient, run: FlowRun) -> None:
     )
     for task in tasks:
         client.set_task_run_state(task.id, Crashed(message=GONE), force=True)
-    message = run.state.message if run.state is not None else None
-    cancelled = run.state_type == StateType.CANCELLING
-    state: State[Any] = Cancelled(message=message) if cancelled else Crashed(message=GONE)
+    states = (each.state for each in _with_parents(client, run))
+    cancelled = next((of for of in states if of and of.type in _CANCELLED), None)
+    state: State[Any] = Cancelled(message=cancelled.message) if cancelled else Crashed(message=GONE)
     report_end(None, run, state)
     client.set_flow_run_state(run.id, state, force=True)
+
+
+def _with_parents(client: SyncPrefectClient, run: FlowRun) -> Iterator[FlowRun]:
+    # Prefect cancels a run by ending its process; what that ran as a part of it still says Running.
+    yield run
+    while (task := run.parent_task_run_id) and (parent := client.read_task_run(task).flow_run_id):
+        yield (run := client.read_flow_run(parent))

@@ -6,10 +6,10 @@ import uuid
 
 import psutil
 import pytest
-from prefect import flow
+from prefect import flow, task
 from prefect.client.orchestration import get_client
 from prefect.client.schemas.objects import StateType
-from prefect.states import Cancelling, Pending, Running
+from prefect.states import Cancelled, Cancelling, Pending, Running
 
 from bife_core.store.claims import began_s
 from bife_flows.operate.running import GONE, close_abandoned, reach_prefect
@@ -29,6 +29,11 @@ def left() -> None:
     """Do nothing."""
 
 
+@task(name="part")
+def part() -> None:
+    """Do nothing."""
+
+
 @pytest.fixture
 def api():
     reach_prefect()
@@ -36,8 +41,9 @@ def api():
         yield client
 
 
-def begun(api, state, **labels):
-    made = api.create_flow_run(left, state=Pending())
+def begun(api, state, parent=None, **labels):
+    within = parent and api.create_task_run(part, parent, dynamic_key="0").id
+    made = api.create_flow_run(left, state=Pending(), parent_task_run_id=within)
     api.update_flow_run_labels(made.id, {name.replace("_", "."): value for name, value in labels.items()})
     api.set_flow_run_state(made.id, state, force=True)
     return made.id
@@ -66,6 +72,15 @@ def test_which_runs_are_closed(monkeypatch, api, state, labels, worker_starts, g
     run = api.read_flow_run(run_id)
     assert (run.state_type in (StateType.CRASHED, StateType.CANCELLED)) == gone
     assert not gone or state.is_cancelling() or run.state.message == GONE
+
+
+@pytest.mark.parametrize("state", [Cancelling(message="Enough."), Cancelled(message="Enough.")])
+def test_a_part_of_a_cancelled_run_is_cancelled_for_its_reason(api, state):
+    whole = begun(api, state, **LEFT)
+    within = begun(api, Running(), begun(api, Running(), whole, **LEFT), **LEFT)
+    close_abandoned(api)
+    run = api.read_flow_run(within)
+    assert (run.state_type, run.state.message) == (StateType.CANCELLED, "Enough.")
 
 
 @pytest.mark.parametrize(
