@@ -30,6 +30,7 @@ from __future__ import annotations
 import math
 import statistics
 import subprocess
+import sys
 from collections.abc import Iterator, Sequence
 from itertools import combinations
 from pathlib import Path
@@ -104,6 +105,8 @@ def main() -> None:
         search_seeds=10, rules=[], others=OTHERS, baseline=RPB, solvers=["default"], size="",
         instances_seed=0, time_limit=0.0, set=[], only_search=False, strong_branching=False, store=None, workers=1,
     )  # fmt: skip
+    if options.searches[:1] == [TUNED]:
+        sys.exit(f"--searches begins with {TUNED}; expected a search before it, whose CPU seconds it gets.")
     with home_of(options.store) as home:
         version = version_of(home)
         rules = {
