@@ -62,7 +62,7 @@ def check_whole(text: bytes) -> None:
 
 
 def check_cip(text: bytes) -> None:
-    """Refuse a CIP file without end, or with a name or a number that SCIP reads in part."""
+    """Refuse a CIP file without end, with `nan`, or with a name or a number that SCIP reads in part."""
     if name := re.search(rb"(?m)^[ \t]*\[\w+\] <([^>\n]*>.*)>: obj=", text):
         refuse(text, name.start(1), "cip.name", shown(name[1]))
     end = re.search(rb"(?m)^END\s*$", text)
@@ -70,6 +70,8 @@ def check_cip(text: bytes) -> None:
         raise MisreadError("cip.cut")
     if rest := text[end.end() :].strip():
         refuse(text, text.rindex(rest), "cip.after_end", shown(rest))
+    if number := re.search(rb"(?i)[=\[,]\s*([-+]?nan(?=[\s,;\]]))", text):
+        refuse(text, number.start(1), "cip.nan", shown(number[1]))
     if cut := re.search(_CIP_ROW, text):
         line = text[text.rfind(b"\n", 0, cut.end()) + 1 :].split(b"\n", 1)[0]
         refuse(text, cut.end(), "cip.number", shown(line[-60:]))
@@ -100,7 +102,7 @@ def check_cnf(text: bytes) -> None:
 
 
 def check_nl(text: bytes) -> None:
-    """Refuse an .nl file with logical constraints, or that lacks coefficients which its head counts."""
+    """Refuse an .nl file with logical constraints or `nan`, or that lacks coefficients which its head counts."""
     head = [[*map(int, re.findall(rb"\d+", line.split(b"#")[0]))] for line in text.split(b"\n")[:10]]
     if len(head) < 10 or len(head[1]) < 5 or len(head[7]) != 2 or not text.endswith(b"\n"):
         raise MisreadError("nl.cut")
@@ -109,6 +111,8 @@ def check_nl(text: bytes) -> None:
     for kind, expected in zip("JG", head[7], strict=True):
         if (count := sum(map(int, re.findall(rf"(?m)^{kind}\d+[ \t]+(\d+)".encode(), text)))) != expected:
             raise MisreadError("nl.coefficients", count, kind, expected)
+    if number := re.search(rb"(?im)^(?:n|\d[^#\n]*[ \t])[-+]?nan\b", text):
+        refuse(text, number.start(), "nl.nan", shown(number[0]))
 
 
 _OSIL: Final = (

@@ -8,6 +8,7 @@ from bench.findings import FOLDER
 from bife_core.instances.folder import screen
 from bife_core.solver.scip import reader
 from bife_core.solver.scip.differences import TABLE, differences, note
+from tests.bife_core.solver.scip.test_reader_formats import NL
 
 LP = "Minimize\n o: x + y\nSubject To\n c: x + y >= 1\nBounds\n x <= 4\n y <= 4\nGenerals\n x y\nEnd\n"
 MPS = (
@@ -21,7 +22,7 @@ CIP = (
     "  [integer] <x>: obj=1, original bounds=[0,3]\n  [integer] <y>: obj=1, original bounds=[0,4]\n"
     "CONSTRAINTS\n  [linear] <c>: <x>[I] +<y>[I] >= 1;\nEND\n"
 )
-TEXTS = {"any": LP, "lp": LP, "mps": MPS, "opb": OPB, "fzn": FZN, "cip": CIP}
+TEXTS = {"any": LP, "nl": NL, "lp": LP, "mps": MPS, "opb": OPB, "fzn": FZN, "cip": CIP}
 FILES = {
     "any.left_out": ("Min", "\\   [xor] <e>: xor(<x>[B]) = 1;\nMin"),
     "any.counted": (LP, f"* SCIP STATISTICS\n*   Constraints : 3\n{MPS}"),
@@ -50,6 +51,7 @@ FILES = {
     "mps.second_bound": ("UP b x 4", "UP b x 4\n FR b x"),
     "mps.upper_dropped": ("UP b x 4", "UP b x 1\n LO b x 0"),
     "cip.name": ("<x>", "<x>y>"),
+    "nl.nan": ("J0 2\n0 1", "J0 2\n0 nan"),
     "opb.product": ("+1 x1 +1 x2", "+1 x1 x2"),
     "fzn.statement": (),
     "fzn.left_out": ("var 0..3", "% SCIP STATISTICS\n% Constraints : 3\nvar 0..3"),
