@@ -45,7 +45,8 @@ def highs(file: str, gap: float | None, seed: int) -> Iterator[Any]:
     solver = highspy.Highs()
     gaps = {} if gap is None else {"mip_rel_gap": gap, "mip_abs_gap": gap}
     for name, value in {"output_flag": False, "threads": 1, "random_seed": seed, **gaps}.items():
-        solver.setOptionValue(name, value)
+        if solver.setOptionValue(name, value) != highspy.HighsStatus.kOk:
+            raise ValueError(f"HiGHS refuses {name} = {value}")
     if solver.readModel(file) == highspy.HighsStatus.kError:
         raise ValueError("HiGHS cannot read the file")
     yield
