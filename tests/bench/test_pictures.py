@@ -8,19 +8,31 @@ from bench import pictures
 from tests.browser.views import VIEWS
 
 
-@pytest.fixture
-def copy(tmp_path, monkeypatch):
-    """Return a copy of the files of which pages are made, of which a note says that all pictures are of today."""
+def use(patch, folder):
+    patch.setattr(pictures, "ROOT", folder)
+    patch.setattr(pictures, "_TAKEN", folder / "pages.json")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def today(tmp_path_factory):
+    """A copy of the files of which pages are made, of which a note says that all pictures are of today."""
+    folder = tmp_path_factory.mktemp("pages")
     for source in {"constraints.txt", *(file for files in pictures.PAGES.values() for file in files)}:
-        (tmp_path / source).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(pictures.ROOT / source, tmp_path / source)
-    monkeypatch.setattr(pictures, "ROOT", tmp_path)
-    monkeypatch.setattr(pictures, "_TAKEN", tmp_path / "pages.json")
-    assert len([*pictures.outdated()]) == len(pictures.PAGES)
-    for picture in pictures.PAGES:
-        pictures.taken(picture)
-    assert [*pictures.outdated()] == []
-    return tmp_path
+        (folder / source).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(pictures.ROOT / source, folder / source)
+    with pytest.MonkeyPatch.context() as patch:
+        use(patch, folder)
+        assert len([*pictures.outdated()]) == len(pictures.PAGES)
+        for picture in pictures.PAGES:
+            pictures.taken(picture)
+        assert [*pictures.outdated()] == []
+    return folder
+
+
+@pytest.fixture
+def copy(today, tmp_path, monkeypatch):
+    return use(monkeypatch, shutil.copytree(today, tmp_path / "pages"))
 
 
 @pytest.mark.parametrize(
