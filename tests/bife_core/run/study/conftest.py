@@ -54,4 +54,5 @@ def whole(search_home, data):
 
 @pytest.fixture(scope="session")
 def soon_solved(data):
-    return data["instances"][:1]
+    """The one of them that takes a sixth of the nodes of the other."""
+    return data["instances"][1:]
