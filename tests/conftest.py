@@ -146,6 +146,22 @@ def mlflow_answers():
         vars(known.outage).clear()
 
 
+@pytest.fixture(autouse=True)
+def dots():
+    """Draw a dot for each figure of a search, a tuning or a report: figures take longer than small solves."""
+    style = sys.modules.get("bife_core.run.show.plots.style")  # matplotlib, which most tests do without
+    with pytest.MonkeyPatch.context() as patch:  # that of a test is made, and undone, with its other fixtures
+        if style is not None:
+            drawn = partial(_dot, style._drawn, style.new_figure)
+            patch.setattr(style, "_drawn", lambda _, **options: drawn(options["format"]))
+        yield
+
+
+@cache
+def _dot(draw, figure, format_):
+    return draw(figure(0.1, 0.1), format=format_)
+
+
 @pytest.fixture
 def bife(monkeypatch):
     """Call the command line in this process."""

@@ -1,5 +1,7 @@
 import json
 
+import pytest
+
 from bife_core.run.study import files
 from bife_core.search import GenerationSummary, Sample, SearchCost
 from bife_core.search.population import ranked
@@ -27,6 +29,11 @@ SUMMARIES = [
     GenerationSummary(generation=0, samples=3, failures=1, solved=1, samples_total=3, failures_total=1),
     GenerationSummary(generation=1, samples=1, failures=0, solved=1, samples_total=4, failures_total=1),
 ]
+
+
+@pytest.fixture
+def dots():
+    """Pictures are drawn here."""
 
 
 def test_samples_are_ranked_by_high_then_low_fidelity():
