@@ -62,9 +62,8 @@ def test_a_limit_that_is_nearly_used_is_announced_once(searched, runtime):
     assert runtime.conductor.announced == [(NEARLY_USED, {"reason": "89 % of the limit on calls is used."})]
 
 
-def test_a_limit_on_solver_seconds_ends_a_search_between_generations(searched):
-    whole = searched(27)
-    spent = whole.cost.collection_s + whole.cost.f_hf_s / 10
+def test_a_limit_on_solver_seconds_ends_a_search_between_generations(searched, collected):
+    spent = collected.cpu_s + 0.001
     first = searched(28, budget__solver_s=spent)
     assert "CPU seconds went into solves" in first.ended_by
     assert len(first.samples) == first.generations[0].samples == 4, "the generation was completed"
