@@ -22,7 +22,6 @@ from bife_rivals.weights import FILM, GNN, NORMS, as_text
 
 NETWORKS = Path(__file__).parents[1] / "networks"
 GOLDEN = Path(__file__).parents[2] / "tests" / "data" / "golden" / "cauctions_0.mps.gz"
-Weights = dict[str, np.ndarray[Any, Any]]
 
 
 def some_weights(shapes, seed=0):

@@ -1,6 +1,5 @@
 """Figures hold what they should show, and can be rendered."""
 
-import io
 import re
 
 import numpy as np
@@ -17,12 +16,6 @@ def search():
     run = BifeSearch(SearchConfig(samples=24, initial=8, population=4))
     drive(run, World(seed=2, failing=0.2, distinct=40))
     return run
-
-
-def is_png(figure):
-    buffer = io.BytesIO()
-    figure.savefig(buffer, format="png")
-    return buffer.getvalue().startswith(b"\x89PNG")
 
 
 def labels(axes):

@@ -7,7 +7,6 @@ import json
 import pickle
 import threading
 import time
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from datetime import UTC, datetime, timedelta
@@ -30,7 +29,6 @@ from tests.support.stored import STUDY, account_at
 
 ABOUT = PromptContext(benchmark="set_covering")
 KEY = "sk-very-secret-0123456789"
-Make = Callable[..., OpenAIGenerator]
 
 REPEATED = {"rate_limited", "server_error", "overloaded", "billed_failure", "reset", "key_in_error"}
 """Scenes that the client sends the same request again after."""
