@@ -44,16 +44,17 @@ def test_it_is_one_minus_the_mean_gap_to_the_best_objective(placements):
     assert (nothing.f_lf, nothing.gaps) == (0.0, (1.0, 1.0))
 
 
-def test_python_of_a_model_is_scored_in_a_worker(placements, pool):
+def test_python_of_a_model_is_scored_in_a_worker(knapsacks, pool):
+    optima = {each.digest: solve(each.path).primal_bound for each in knapsacks[:2]}
     source = """
 def start(problem):
     import numpy as np
-    return problem.solve_restricted(np.full(len(problem.names), np.nan), 100)
+    return problem.solve_restricted(np.full(len(problem.names), np.nan), 2000)
 """
-    best = score_start(StartMethod(name="ours", source=source), *placements, pool, 20.0)
+    best = score_start(StartMethod(name="ours", source=source), knapsacks[:2], optima, pool, 20.0)
     assert best.f_lf == pytest.approx(1.0, abs=1e-6)
     hangs = StartMethod(name="hangs", source="def start(problem):\n    while True:\n        pass")
-    worst = score_start(hangs, *placements, pool, 1.0)
+    worst = score_start(hangs, knapsacks[:2], optima, pool, 1.0)
     assert worst.f_lf == 0.0
     assert all("it was ended after 1 s" in sentence for sentence in worst.sentences)
 
