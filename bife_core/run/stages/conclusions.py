@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bife_core.base.wording import as_markdown, counted, fenced, interval_text
-from bife_core.measure.evaluation.comparison import change_text
+from bife_core.measure.evaluation.comparison import change_text, known_as
 from bife_core.measure.evaluation.metrics import METRICS
 from bife_core.run.observer import TrackedRun
 from bife_core.run.stages.results import EvaluationResult, PipelineResult
@@ -77,7 +77,7 @@ def measured(result: EvaluationResult) -> list[tuple[str, str]]:
     if lead.metric != "time":
         kind, better, worse = METRICS[lead.metric].words, "better", "worse"
     interval = interval_text(lead.ci_low, lead.ci_high, confidence=lead.confidence)
-    change = "" if lead.finding == "undecided" else f": the rule takes {change_text(lead)}"
+    change = "" if lead.finding == "undecided" else f": {known_as(lead.method)} takes {change_text(lead)}"
     won = f"{lead.wins} {better}, {lead.losses} {worse}" + (f", {lead.ties} even" if lead.ties else "")
     seeds = counted(len(summary.protocol.seeds), "seed")
     apart = "all methods interleaved on the same core"
