@@ -130,6 +130,7 @@ GOOD = [
     ("cip", (), 11),
     ("cip", ("<x>", "<x<1>"), 11),
     ("cip", ("<x>", "<nan,nan>"), 11),
+    ("cip", ("<x>", "<x[DE, nan,NaN]>"), 11),
     ("cip", ("END", "  [disjunction] <>: disjunction([linear] <f>: <x>[I] >= 3, [linear] <g>: <y>[I] <= 1);\nEND"), 11),
 ]  # fmt: skip
 
@@ -266,6 +267,7 @@ BAD = [
     ("cip", ("11.5", "11.5 foo"), "line 9: found"),
     ("cip", ("<y>: obj=1", "<y>: obj=1,5"), "line 7: found"),
     ("cip", ("11.5", "-nan"), "line 9: found '-nan', which SCIP takes"),
+    ("cip", ("11.5", "nan(ind)"), "line 9: found 'nan', which SCIP takes"),
     ("cip", ("<y>: obj=1", "<y>: obj=nan"), "line 7: found 'nan', which SCIP takes"),
     ("cip", ("[0,3.5]", "[0,NaN]"), "line 6: found 'NaN', which SCIP takes"),
     ("cip", ("maximize\n", "maximize\n  Offset           : 2,5\n"), "line 5: found"),
