@@ -17,7 +17,7 @@ from prefect.client.schemas.filters import FlowRunFilter, TaskRunFilter
 from prefect.client.schemas.objects import FlowRun, State, StateType
 from prefect.client.schemas.sorting import FlowRunSort
 from prefect.context import refresh_global_settings_context
-from prefect.exceptions import PrefectException
+from prefect.exceptions import ObjectNotFound, PrefectException
 from prefect.settings import get_current_settings
 from prefect.states import Cancelled, Crashed
 
@@ -131,7 +131,9 @@ def close_abandoned(client: SyncPrefectClient, worker_starts: bool = False) -> N
         never_begun = worker_starts and run.labels.get("prefect.worker.name") == socket.gethostname()
         lost = None if run.state_type == StateType.PENDING else gone(run)
         if never_begun if lost is None else lost:
-            _close(client, run)
+            # A run that is deleted meanwhile, or one above it, keeps no other run open.
+            with suppress(httpx.HTTPStatusError, ObjectNotFound):
+                _close(client, run)
 
 
 def _open_runs(client: SyncPrefectClient) -> list[FlowRun]:

@@ -13,6 +13,7 @@ from prefect.states import Cancelled, Cancelling, Pending, Running
 
 from bife_core.store.claims import began_s
 from bife_flows.operate.running import GONE, close_abandoned, reach_prefect
+from bife_flows.reporting.conduct import gone
 from bife_tasks.tracking.provenance import WHOLE_RUN
 from tests.support import journals
 from tests.support.tracked import parent, synced
@@ -81,6 +82,19 @@ def test_a_part_of_a_cancelled_run_is_cancelled_for_its_reason(api, state):
     close_abandoned(api)
     run = api.read_flow_run(within)
     assert (run.state_type, run.state.message) == (StateType.CANCELLED, "Enough.")
+
+
+def test_a_run_that_is_deleted_meanwhile_keeps_no_other_open(api, monkeypatch):
+    older, younger = begun(api, Running(), **LEFT), begun(api, Running(), **LEFT)
+
+    def deleting(run):
+        if run.id == younger:
+            api.delete_flow_run(younger)
+        return gone(run)
+
+    monkeypatch.setattr("bife_flows.operate.running.gone", deleting)
+    close_abandoned(api)
+    assert api.read_flow_run(older).state_type == StateType.CRASHED
 
 
 @pytest.mark.parametrize(
