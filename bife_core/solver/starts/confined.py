@@ -23,6 +23,9 @@ _NEEDED: Final = ("files", "calls")
 
 _TUPLES: Final = ("names", "row_names", "solutions")
 
+_KINDS: Final = {"initial": bool, "indices": np.int64, "indptr": np.int64}
+"""Types of arrays that may be empty, whose values do not say it; others are of numbers."""
+
 
 def propose(source: str, problem: Problem) -> list[Any]:
     """Run a source's ``start(problem)`` in a process, and return its values, which are unchecked."""
@@ -50,7 +53,7 @@ def run(source: str, facts: dict[str, Any]) -> list[Any]:
         raise SolverError(
             f"this machine cannot confine Python ({', '.join(lacking)}: see `bife doctor`); use a start of BiFE's own"
         )
-    arrays = {name: np.asarray(of) for name, of in facts.items() if isinstance(of, list)}
+    arrays = {name: np.asarray(of, _KINDS.get(name)) for name, of in facts.items() if isinstance(of, list)}
     problem = Problem(**{**facts, **arrays, **{name: tuple(facts[name]) for name in _TUPLES}})
     scope: dict[str, Any] = {"__name__": "start"}
     exec(compile(source, "<start>", "exec"), scope)

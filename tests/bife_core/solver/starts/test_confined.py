@@ -78,6 +78,12 @@ def test_a_start_in_python_sees_the_problem_and_is_charged_for_its_process(place
     assert objective[0] == objective[1] != objective[2]
 
 
+def test_without_rows_arrays_are_of_the_same_types(tmp_path):
+    (file := tmp_path / "a.lp").write_text("Maximize\n o: x\nBounds\n x <= 3\nGenerals\n x\nEnd\n")
+    source = "def start(problem): return problem.upper + problem.data[~problem.initial].sum()"
+    assert solve(file, written(source)).start.endswith("SCIP got 1 start, the best with an objective of 3.")
+
+
 def test_an_earlier_solution_comes_with_the_method(placement, solution):
     source = "def start(problem):\n    return dict(problem.solutions[-1])"
     method = written(source)
