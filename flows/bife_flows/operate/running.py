@@ -131,9 +131,20 @@ def close_abandoned(client: SyncPrefectClient, worker_starts: bool = False) -> N
         never_begun = worker_starts and run.labels.get("prefect.worker.name") == socket.gethostname()
         lost = None if run.state_type == StateType.PENDING else gone(run)
         if never_begun if lost is None else lost:
-            # A run that is deleted meanwhile, or one above it, keeps no other run open.
-            with suppress(httpx.HTTPStatusError, ObjectNotFound):
+            with _unless_deleted():
                 _close(client, run)
+
+
+@contextmanager
+def _unless_deleted() -> Iterator[None]:
+    # A run that is deleted meanwhile, or one above it, keeps no other run open.
+    try:
+        yield
+    except ObjectNotFound:
+        return
+    except httpx.HTTPStatusError as error:
+        if error.response.status_code != httpx.codes.NOT_FOUND:
+            raise
 
 
 def _open_runs(client: SyncPrefectClient) -> list[FlowRun]:
