@@ -65,7 +65,8 @@ def _nan(pattern: bytes, text: bytes, begin: int, others: bytes) -> re.Match[byt
     """Return the first match that does not begin with a byte of `others`, without a search where nothing is `nan`."""
     if b"nan" not in text.lower():  # which takes a hundredth of the time
         return None
-    return next((match for match in re.compile(pattern).finditer(text, begin) if match[0][0] not in others), None)
+    matches = re.compile(pattern).finditer(text, begin)
+    return next((match for match in matches if match[0][0] not in others), None)
 
 
 def check_cip(text: bytes) -> None:
@@ -77,7 +78,8 @@ def check_cip(text: bytes) -> None:
         raise MisreadError("cip.cut")
     if rest := text[end.end() :].strip():
         refuse(text, text.rindex(rest), "cip.after_end", shown(rest))
-    if number := _nan(rb"<(?!=)[^>\n]*>|(?<![\w.])[-+]?(?i:nan)(?![\w.])", text, max(text.find(b"OBJECTIVE"), 0), b"<"):
+    names, begin = rb"<(?!=)[^>\n]*>", max(text.find(b"OBJECTIVE"), 0)
+    if number := _nan(names + rb"|(?<![\w.])[-+]?(?i:nan)(?![\w.])", text, begin, b"<"):
         refuse(text, number.start(), "cip.nan", shown(number[0]))
     if cut := re.search(_CIP_ROW, text):
         line = text[text.rfind(b"\n", 0, cut.end()) + 1 :].split(b"\n", 1)[0]
