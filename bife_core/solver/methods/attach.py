@@ -215,6 +215,11 @@ def start_of(method: Method | None) -> StartMethod | None:
 def give_beforehand(method: Method | None, model: pyscipopt.Model) -> Started:
     """Give a model the starts, which may take a share of its time limit, and the inequalities of a method, if any."""
     started = Started.model_construct()
+    parts = {"start": start_of(method), "inequalities": getattr(method, "inequalities", None)}
+    if (left_out := [name for name, of in parts.items() if of]) and not model.getNVars():
+        which = " and ".join(left_out)  # SCIP's command line reads a problem afterwards
+        sentence = f"The configuration's {which} cannot be used, since the model has no variables yet."
+        return started.model_copy(update={"sentence": sentence, "failed": True})
     if (start := start_of(method)) is not None:
         started = give_starts(model, start, SHARE * float(model.getParam("limits/time")))
     if not isinstance(method, Configuration) or method.inequalities is None:
@@ -222,13 +227,13 @@ def give_beforehand(method: Method | None, model: pyscipopt.Model) -> Started:
     from bife_core.solver.inequalities.giving import give_inequalities
 
     added = give_inequalities(model, method.inequalities)
-    parts = {
+    both = {
         "sentence": " ".join(filter(None, (started.sentence, added.sentence))),
         "failed": started.failed or added.failed,
         "cpu_s": started.cpu_s + added.cpu_s,
         "wall_s": started.wall_s + added.wall_s,
     }
-    return started.model_copy(update=parts)
+    return started.model_copy(update=both)
 
 
 def _parts(model: pyscipopt.Model, clock: RootClock, callback_s: float) -> dict[str, Any]:

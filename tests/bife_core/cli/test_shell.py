@@ -87,6 +87,15 @@ def test_what_the_user_sets_wins(instance, configuration, tmp_path):
     assert "branching/pscost/priority = 536870911" in changed
 
 
+def test_what_needs_the_model_beforehand_is_left_out_with_a_warning(instance, tmp_path):
+    (file := tmp_path / "a.json").write_text(Configuration(start="restricted", inequalities="knapsack").text)
+    run = shell("--rule", file, "-f", instance, home=tmp_path)
+    assert nodes(run) == solve(instance).nodes
+    assert run.stderr == (
+        "bife-scip: The configuration's start and inequalities cannot be used, since the model has no variables yet.\n"
+    )
+
+
 def test_it_speaks_ampl(instance, configuration, tmp_path):
     read_model(instance).writeProblem(str(tmp_path / "stub.nl"), verbose=False)
     run = shell("--rule", configuration, "stub", "-AMPL", cwd=tmp_path)
