@@ -306,7 +306,7 @@ def _first(starts: Sequence[Choices], space: Space, long: bool, primal: bool) ->
     facets = [
         {**start, **branching} for start in STARTING_SETTINGS if INEQUALITIES in start and space.knapsacks
     ]
-    before = 1 if long else first
+    before = min(1, first) if long and classes else first
     begin = [*facets, *further[:before], *largest]
     proposing = [start for start in BESIDE_THE_BEST if START in start and primal]
     rest = [*BESIDE_THE_BEST, *further[before:]] if long else [*further[before:], *BESIDE_THE_BEST]

@@ -115,6 +115,26 @@ def test_rows_on_demand_come_early_where_solves_are_long_and_then_beside_what_is
     assert beside == [LEAN | {"branching": "pscost", name: "on_demand"} for name in rows]
 
 
+@pytest.mark.parametrize(
+    ("methods", "rows", "first"),
+    [
+        (METHODS, (), [LEAN | {"branching": name} for name in METHODS] + [LEAN]),
+        ({}, ("rows/link/c_minus_b_le_0",), [{"heuristics": "off", "rows/link/c_minus_b_le_0": "on_demand"}]),
+    ],
+)
+def test_where_solves_are_long_what_has_no_place_moves_nothing(
+    methods, rows, first, knapsacks, tmp_path, monkeypatch
+):
+    monkeypatch.setattr("bife_core.tuning.tuner._LONG_S", 0.0)
+    worse = Raced(costs=(1.0,), ratio=2.0, seen=2, cpu_s=1.0)
+    monkeypatch.setattr("bife_core.measure.trials.TrialRace.run", lambda self, method: worse)
+    space = Space(methods, facts=RowFacts(classes=dict.fromkeys(rows, "")))
+    named = [{"branching": RPB, "heuristics": "off"}] if rows else []
+    found = tune(knapsacks[:1], solving(InProcess(), tmp_path), space, 1e3, seed=None, first=named)
+    choices = [trial.choices for trial in found.trials[1 + len(named) :]]
+    assert [{name: each.get(name) for name in of} for of, each in zip(first, choices, strict=False)] == first
+
+
 def test_trials_that_take_nothing_end_too(knapsacks, tmp_path, monkeypatch):
     raced = Raced(costs=(0.001,), ratio=1.0, seen=1, cpu_s=0.0)
     monkeypatch.setattr("bife_core.measure.trials.TrialRace.run", lambda self, method: raced)
