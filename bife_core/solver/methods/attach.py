@@ -213,13 +213,13 @@ def start_of(method: Method | None) -> StartMethod | None:
 
 
 def give_beforehand(method: Method | None, model: pyscipopt.Model) -> Started:
-    """Give a model the starts, which may take a share of its time limit, and the inequalities of a method, if any."""
+    """Give a model the starts, which may take a share of its time limit, and the inequalities of a method, if any.
+
+    A model without variables, such as that of SCIP's command line, gets the starts when it solves, and no inequalities.
+    """
     started = Started.model_construct()
-    parts = {"start": start_of(method), "inequalities": getattr(method, "inequalities", None)}
-    if (left_out := [name for name, of in parts.items() if of]) and not model.getNVars():
-        which = " and ".join(left_out)  # SCIP's command line reads a problem afterwards
-        sentence = f"The configuration's {which} cannot be used, since the model has no variables yet."
-        return started.model_copy(update={"sentence": sentence, "failed": True})
+    if not model.getNVars():
+        return _give_later(method, model)
     if (start := start_of(method)) is not None:
         started = give_starts(model, start, SHARE * float(model.getParam("limits/time")))
     if not isinstance(method, Configuration) or method.inequalities is None:
@@ -234,6 +234,23 @@ def give_beforehand(method: Method | None, model: pyscipopt.Model) -> Started:
         "wall_s": started.wall_s + added.wall_s,
     }
     return started.model_copy(update=both)
+
+
+def _give_later(method: Method | None, model: pyscipopt.Model) -> Started:
+    """Have a model give itself the starts of a method; the rest of what it needs beforehand is left out."""
+    from bife_core.solver.scip.later import Later
+
+    if (start := start_of(method)) is not None:
+
+        def give(later: pyscipopt.Model, start: StartMethod = start) -> None:
+            if (started := give_starts(later, start, SHARE * later.getParam("limits/time"))).failed:
+                warnings.warn(started.sentence, stacklevel=2)
+
+        Later.include(model, "start", "gives starts", give, turn=1)
+    if getattr(method, "inequalities", None) is None:
+        return Started.model_construct()
+    why = "The configuration's inequalities are left out, since the model has no variables yet."
+    return Started.model_construct(sentence=why, failed=True)
 
 
 def _parts(model: pyscipopt.Model, clock: RootClock, callback_s: float) -> dict[str, Any]:

@@ -23,7 +23,7 @@ from bife_core.solver.methods.base import BUILTIN_METHODS, RPB, AnyMethod, Metho
 from bife_core.solver.scip.branching import BranchingStats, Guard
 from bife_core.solver.scip.emphases import of_emphases, shortest
 from bife_core.solver.scip.libscip import function, scip_address, scip_errors, scip_version
-from bife_core.solver.scip.row_classes import LaterRows, RowClasses, Rows
+from bife_core.solver.scip.row_classes import RowClasses, Rows
 from bife_core.solver.scip.settings import Parameter, as_given, is_priority, settings_in, usual_parameters
 from bife_core.solver.starts.method import AnyStart, StartMethod
 
@@ -269,7 +269,12 @@ class Configuration(Method):
         if kept:  # at the line that calls `bife_core.attach`
             warnings.warn(f"{self.name} leaves what the model has set: {', '.join(kept)}.", stacklevel=4)
         if self.on_demand and not model.getNVars():  # SCIP's command line reads a problem afterwards
-            LaterRows.include(model, self.on_demand)
+            from bife_core.solver.scip.later import Later
+
+            def put(later: pyscipopt.Model) -> None:
+                Rows(later, transformed=True).put_on_demand(self.on_demand)
+
+            Later.include(model, "rows", "puts rows on demand", put, turn=0)
         elif self.on_demand and not Rows(model).put_on_demand(self.on_demand):
             no_row = f"{self.name} puts no row on demand: the model has none of {', '.join(self.on_demand)}."
             warnings.warn(no_row, stacklevel=4)

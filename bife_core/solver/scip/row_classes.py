@@ -11,7 +11,7 @@ from __future__ import annotations
 import ctypes
 import re
 from collections.abc import Collection
-from typing import Annotated, Any, Final, TypeAlias
+from typing import Annotated, Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -74,27 +74,6 @@ class Rows:
         rows = (self._constraints.ctypes.data, len(self._constraints), self._keys.ctypes.data)
         chosen = [key for key, name in self._names.items() if name in classes]
         return sum(FEATURES.call("put_on_demand", self._scip, *rows, key) for key in chosen)
-
-
-class LaterRows(pyscipopt.Presol):  # type: ignore[misc]
-    """Puts rows on demand in a problem that SCIP reads later, when presolving begins, which must not be off."""
-
-    model: pyscipopt.Model
-
-    def __init__(self, classes: Collection[str]) -> None:
-        self._classes = classes
-
-    @classmethod
-    def include(cls, model: pyscipopt.Model, classes: Collection[str]) -> None:
-        """Have a model without a problem put them on demand in the problems that it gets."""
-        first = {"priority": 500_000_000, "maxrounds": 1, "timing": pyscipopt.SCIP_PRESOLTIMING.FAST}
-        model.includePresol(cls(classes), "bife_rows", "puts rows on demand", **first)
-
-    def presolexec(self, nrounds: int, presoltiming: int) -> dict[str, Any]:
-        """Put them on demand once; after a restart they are as the solve left them."""
-        if nrounds == 0 and self.model.getNRuns() <= 1:
-            Rows(self.model, transformed=True).put_on_demand(self._classes)
-        return {"result": pyscipopt.SCIP_RESULT.DIDNOTRUN}
 
 
 def with_unnamed(classes: Collection[str]) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ from bife_core.solver.methods.configuration import Configuration
 from bife_core.solver.methods.references import load_method
 from bife_core.solver.scip.libscip import scip_version
 from bife_core.solver.scip.reader import read_model
+from bife_core.solver.starts.method import StartMethod
 from bife_core.store import Store
 from tests.support.programs import FOREIGN, SHELL, environment, python, sentence, shell
 from tests.support.registered import champion_in
@@ -87,12 +88,23 @@ def test_what_the_user_sets_wins(instance, configuration, tmp_path):
     assert "branching/pscost/priority = 536870911" in changed
 
 
-def test_what_needs_the_model_beforehand_is_left_out_with_a_warning(instance, tmp_path):
+def test_a_start_is_given_once_the_model_is_read_and_inequalities_are_left_out(instance, tmp_path):
     (file := tmp_path / "a.json").write_text(Configuration(start="restricted", inequalities="knapsack").text)
     run = shell("--rule", file, "-f", instance, home=tmp_path)
-    assert nodes(run) == solve(instance).nodes
+    assert "transformed 2/2 original solutions" in run.stdout, "the trivial one and the start"
+    assert f"Primal Bound       : {solve(instance).primal_bound:+.14e}" in run.stdout
     assert run.stderr == (
-        "bife-scip: The configuration's start and inequalities cannot be used, since the model has no variables yet.\n"
+        "bife-scip: The configuration's inequalities are left out, since the model has no variables yet.\n"
+    )
+
+
+def test_a_start_that_fails_is_said_to_and_the_solve_goes_on(instance, tmp_path):
+    start = StartMethod(name="ours", source="def start(problem):\n    return [[0.5]]")
+    (file := tmp_path / "a.json").write_text(Configuration(start=start).text)
+    run = shell("--rule", file, "-f", instance, home=tmp_path)
+    assert nodes(run) == solve(instance).nodes
+    assert re.match(
+        r"bife-scip: The start method ours took .* it failed: a start has \d+ finite values", run.stderr
     )
 
 
