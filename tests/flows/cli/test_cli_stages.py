@@ -175,4 +175,4 @@ def test_a_comparison_without_interval_claims_none(smoke, capsys):
     show_comparison(compared.model_copy(update={"summary": summary}))
     text = capsys.readouterr().out
     assert "time ratio  1.250 (no interval)\n" in text
-    assert " takes " not in text, "what is undecided is not stated as a fact"
+    assert f"{lead.method} takes" not in text, "what is undecided is not stated as a fact"
