@@ -217,9 +217,9 @@ def give_beforehand(method: Method | None, model: pyscipopt.Model) -> Started:
 
     A model without variables, such as that of SCIP's command line, gets the starts when it solves, and no inequalities.
     """
-    started = Started.model_construct()
     if not model.getNVars():
         return _give_later(method, model)
+    started = Started.model_construct()
     if (start := start_of(method)) is not None:
         started = give_starts(model, start, SHARE * float(model.getParam("limits/time")))
     if not isinstance(method, Configuration) or method.inequalities is None:
@@ -238,9 +238,8 @@ def give_beforehand(method: Method | None, model: pyscipopt.Model) -> Started:
 
 def _give_later(method: Method | None, model: pyscipopt.Model) -> Started:
     """Have a model give itself the starts of a method; the rest of what it needs beforehand is left out."""
-    from bife_core.solver.scip.later import Later
-
     if (start := start_of(method)) is not None:
+        from bife_core.solver.scip.later import Later
 
         def give(later: pyscipopt.Model, start: StartMethod = start) -> None:
             if (started := give_starts(later, start, SHARE * later.getParam("limits/time"))).failed:

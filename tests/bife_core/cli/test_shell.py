@@ -98,7 +98,7 @@ def test_a_start_is_given_once_the_model_is_read_and_inequalities_are_left_out(i
     )
 
 
-def test_a_start_that_fails_is_said_to_and_the_solve_goes_on(instance, tmp_path):
+def test_a_start_that_fails_is_a_warning_and_the_solve_goes_on(instance, tmp_path):
     start = StartMethod(name="ours", source="def start(problem):\n    return [[0.5]]")
     (file := tmp_path / "a.json").write_text(Configuration(start=start).text)
     run = shell("--rule", file, "-f", instance, home=tmp_path)
