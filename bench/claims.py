@@ -76,7 +76,7 @@ from bife_core.search.generators.offline.operators import sample_rule
 from bife_core.search.generators.offline.source import write
 from bife_core.search.symbolic.fitting import Columns
 from bife_core.solver.methods.references import budgeted
-from bife_core.tuning.large_classes import row_facts
+from bife_core.tuning.large_classes import family_facts
 from bife_core.tuning.space import Space
 from bife_core.tuning.tuner import tune
 
@@ -226,7 +226,7 @@ def tuned(config: PipelineConfig, budget_s: float, home: Path, seed: int = 0) ->
     paths = [instance.path for instance in design]
     with WorkerPool(config.runner.workers) as pool:
         solving = SolveContext(config.high, config.solver, pool, Store(home))
-        space = Space({"pscost": load_method("pscost")}, facts=row_facts([*map(str, paths)]))
+        space = Space({"pscost": load_method("pscost")}, facts=family_facts([*map(str, paths)]))
         result = tune(design, solving, space, budget_s, seed=seed)
     tuning = {"tuned_scip": result.best.choices, "search_seed": seed, "found": result.sentence}
     emit({"family": config.instances.benchmark} | tuning)

@@ -20,7 +20,7 @@ import numpy as np
 from bench import benchmark_of, context_of, emit, parse
 from bife_core import Method, Store, WorkerPool, compare, load_method
 from bife_core.extend import RPB
-from bife_core.tuning.large_classes import row_facts
+from bife_core.tuning.large_classes import family_facts
 from bife_core.tuning.proposals import Proposer, Tpe, read_configurations
 from bife_core.tuning.space import Choices, Space
 from bife_core.tuning.tuner import tune
@@ -147,7 +147,7 @@ def tuned_and_judged(family: str, seed: int, options: Namespace) -> None:
     design = benchmark.instances("design", options.design)
     limits = {"cost": options.cost, "time_limit_s": options.time_limit}
     methods = {name: load_method(name) for name in options.methods}
-    facts = row_facts([str(instance.path) for instance in design])
+    facts = family_facts([str(instance.path) for instance in design])
     configurations: list[Method] = []
     for name in options.tuners:
         tuner, _, how = name.partition("/")

@@ -106,7 +106,7 @@ def export(
     method = load_method(rule)
     configuration = method if isinstance(method, Configuration) else Configuration(branching=method)
     settings, program = output.with_suffix(".set"), output.with_suffix("")
-    in_settings = configuration.by_scip and not configuration.on_demand
+    in_settings = configuration.by_scip and not (configuration.on_demand or configuration.first)
     complete = configuration is method and not configuration.beside_settings
     held = configuration.text if complete else configuration.settings
     written = {settings: held} if configuration.settings else {}

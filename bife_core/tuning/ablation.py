@@ -15,8 +15,7 @@ from bife_core.solver.methods.attach import start_of
 from bife_core.solver.methods.base import RPB, Method
 from bife_core.solver.methods.configuration import Configuration
 from bife_core.solver.scip.cost import Cost
-from bife_core.solver.scip.row_classes import PREFIX
-from bife_core.tuning.space import BRANCHING, START, Choices, RowFacts, Space, choices_text
+from bife_core.tuning.space import BRANCHING, START, Choices, FamilyFacts, Space, choices_text, is_class
 
 
 class Step(Value):
@@ -79,8 +78,8 @@ def ablate(
     if start is not None:
         chosen[START] = start.name
         methods |= {start.name: Configuration(start=start)} if start.identity != start.name else {}
-    classes = {name: "" for name in choices if name.startswith(PREFIX)}
-    space = Space(methods, fixed=fixed, facts=RowFacts(classes=classes, knapsacks=True, searchable=True))
+    classes = {name: "" for name in choices if is_class(name)}
+    space = Space(methods, fixed=fixed, facts=FamilyFacts(classes=classes, knapsacks=True, searchable=True))
     chosen = space.counting(chosen)
     parts: dict[str, Choices] = defaultdict(dict)
     for row in space.rows:

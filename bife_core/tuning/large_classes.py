@@ -1,8 +1,9 @@
-"""What a family allows to tune: large classes of rows, in the first LP or on demand, facets of knapsacks, a search."""
+"""What a family allows to tune: large classes of rows and of integer variables, facets of knapsacks, a search."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -10,9 +11,10 @@ from bife_core.instances.formulation import row_text
 from bife_core.solver.inequalities.giving import has_knapsacks
 from bife_core.solver.scip.reader import read_model
 from bife_core.solver.scip.row_classes import Rows
+from bife_core.solver.scip.variable_classes import classes_of
 from bife_core.solver.starts.local_search import fits
 from bife_core.solver.starts.problem import problem_of
-from bife_core.tuning.space import RowFacts
+from bife_core.tuning.space import FamilyFacts
 
 READ: Final = 3
 """Instances that are read: a class is large if it is so in each of them."""
@@ -20,33 +22,48 @@ READ: Final = 3
 _LEAST: Final = 100
 _LEAST_SHARE: Final = 0.05
 _MOST: Final = 6
-"""Rows, and share of all rows, that a large class has; and the most classes, those with the most rows."""
+"""Rows, and share of all rows or integer variables, that a large class has; and the most classes, those with the most.
+"""
 
 
-def row_facts(instances: Sequence[str]) -> RowFacts:
+def family_facts(instances: Sequence[str]) -> FamilyFacts:
     """Return the large classes of the first instance files, the largest first, and what each of the files allows.
 
     Raises `InstanceError` if an instance cannot be read.
     """
-    counts, examples = list[dict[str, int]](), dict[str, str]()
+    rows, variables, examples = list[dict[str, int]](), list[dict[str, int]](), dict[str, str]()
     knapsacks = searchable = bool(instances)
     for path in instances[:READ]:
         model = read_model(Path(path))
-        rows, total = Rows(model), model.getNConss()
+        of_rows, total = Rows(model), model.getNConss()
         knapsacks = knapsacks and has_knapsacks(model)
         searchable = searchable and fits(problem_of(model, seed=0, limit_s=0.0))
         least = max(_LEAST, _LEAST_SHARE * total)
-        counts.append({name: count for name, count in rows.counts.items() if count >= least})
-        constraints = model.getConss() if not examples else []
-        for name, place in rows.examples.items() if constraints else ():
-            share = 100 * rows.counts[name] / total
+        rows.append({name: count for name, count in of_rows.counts.items() if count >= least})
+        by_class = classes_of(model)
+        integers = sum(map(len, by_class.values()))
+        least = _LEAST_SHARE * integers if len(by_class) > 1 else math.inf
+        variables.append({name: len(of) for name, of in by_class.items() if len(of) >= least})
+        if examples:
+            continue
+        constraints = model.getConss()
+        for name, place in of_rows.examples.items():
+            share = 100 * of_rows.counts[name] / total
             examples[name] = f"{share:.0f} % of the rows, such as {row_text(model, constraints[place])}"
+        for name, of in by_class.items():
+            examples[name] = (
+                f"{100 * len(of) / integers:.0f} % of the integer variables, such as {of[0].name}"
+            )
+    classes = {name: examples[name] for counts in (rows, variables) for name in _largest(counts)}
+    return FamilyFacts(classes=classes, knapsacks=knapsacks, searchable=searchable)
+
+
+def _largest(counts: Sequence[Mapping[str, int]]) -> list[str]:
+    """Return the names that all have, those of the highest counts first."""
     everywhere = [name for name in counts[0] if all(name in each for each in counts)] if counts else []
-    everywhere.sort(key=lambda name: -sum(each[name] for each in counts))
-    classes = {name: examples[name] for name in everywhere[:_MOST]}
-    return RowFacts(classes=classes, knapsacks=knapsacks, searchable=searchable)
+    return sorted(everywhere, key=lambda name: -sum(each[name] for each in counts))[:_MOST]
 
 
 def in_worker(instances: Sequence[str]) -> dict[str, Any]:
-    """Return `row_facts` as JSON."""
-    return row_facts(instances).model_dump()
+    """Return `family_facts` as JSON."""
+    return family_facts(instances).model_dump()

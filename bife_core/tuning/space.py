@@ -1,4 +1,4 @@
-"""What is tuned: the table `space.csv` and rows on demand, and how choices become a configuration of SCIP."""
+"""What is tuned: the table `space.csv` and classes of rows and variables, and how choices become a configuration."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import csv
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from itertools import islice
+from itertools import islice, starmap
 from pathlib import Path
 from typing import Final, TypeAlias
 
@@ -18,6 +18,7 @@ from bife_core.solver.methods.configuration import Configuration
 from bife_core.solver.scip.emphases import EMPHASES, of_emphases
 from bife_core.solver.scip.row_classes import PREFIX
 from bife_core.solver.scip.settings import Parameter, settings_in, usual_parameters
+from bife_core.solver.scip.variable_classes import PREFIX as VARIABLES
 from bife_core.solver.starts.method import StartMethod
 
 TABLE: Final = Path(__file__).with_name("space.csv")
@@ -34,7 +35,16 @@ ROWS: Final = "rows on demand"
 ON_DEMAND: Final = "on_demand"
 """The choice to keep a class of rows out of the first LP."""
 
-_WHERE: Final = ("first_lp", ON_DEMAND)
+ORDERS: Final = "order of branching"
+"""The group of the rows that are named as a class of variables is."""
+
+FIRST: Final = "first"
+"""The choice to branch on a class of variables before others."""
+
+_BY_CLASS: Final = {PREFIX: (ROWS, "first_lp", ON_DEMAND), VARIABLES: (ORDERS, "any", FIRST)}
+"""The group and the choices of a class, by the beginning of its name."""
+
+_IN_WORDS: Final = {ON_DEMAND: "on demand", FIRST: "first"}
 
 _SEPARATORS: Final = {
     # What these separate counts as that of others, which have to be on too.
@@ -65,8 +75,8 @@ FOUND: Final = "found"
 """The choice of what a search found."""
 
 
-class RowFacts(Value):
-    """Large `classes` of rows, each with an example in words; whether rows are knapsacks, a local search has moves."""
+class FamilyFacts(Value):
+    """Large `classes` of rows and variables, each with an example; whether rows are knapsacks, a search has moves."""
 
     classes: dict[str, str] = {}  # noqa: RUF012 - pydantic copies it
     knapsacks: bool = False
@@ -75,7 +85,7 @@ class RowFacts(Value):
 
 @dataclass(frozen=True)
 class Row:
-    """One row: a parameter of SCIP, several at once, what branches, a start, inequalities, a class of rows.
+    """One row: a parameter of SCIP, several at once, what branches, a start, inequalities, a class.
 
     Its first choice is SCIP's default. It counts where its condition holds: ``separating != off, branching = pscost``.
     """
@@ -95,8 +105,8 @@ class Space:
     """The rows that are tuned: those of some `groups`, or all, but for `fixed` rows and parameters of SCIP.
 
     `methods` may branch, by the name of the choice, RPB always and first; a configuration's start may start. By the
-    `facts` each large class of rows is in the first LP or on demand, and inequalities are tuned where rows are
-    knapsacks. Unknown names are a `ConfigError`.
+    `facts` each large class of rows is in the first LP or on demand, each of variables branched on first or not, and
+    inequalities are tuned where rows are knapsacks. Unknown names are a `ConfigError`.
     """
 
     def __init__(
@@ -104,17 +114,17 @@ class Space:
         methods: Mapping[str, Method],
         groups: Collection[str] = (),
         fixed: Collection[str] = (),
-        facts: RowFacts | None = None,
+        facts: FamilyFacts | None = None,
     ) -> None:
-        unread, facts = facts is None, facts or RowFacts()
+        unread, facts = facts is None, facts or FamilyFacts()
         idle = () if unread or facts.searchable else (SEARCH,)
         self.knapsacks = facts.knapsacks
-        rows = (*table(), *(Row(ROWS, name, _WHERE, (), about) for name, about in facts.classes.items()))
-        every = dict.fromkeys((*(row.group for row in rows), ROWS))
+        rows = (*table(), *starmap(_of_class, facts.classes.items()))
+        every = dict.fromkeys((*(row.group for row in rows), ROWS, ORDERS))
         if unknown := [group for group in groups if group not in every]:
             raise ConfigError(f"There is no group {unknown[0]!r} to tune; choose of {', '.join(every)}.")
         names = usual_parameters().keys() | {row.name for row in rows}
-        if unknown := [name for name in fixed if name not in names and not name.startswith(PREFIX)]:
+        if unknown := [name for name in fixed if name not in names and not is_class(name)]:
             raise ConfigError(f"There is no {unknown[0]!r} to leave as it is in SCIP or the table.")
         self.starts = {name: start for name, of in methods.items() if (start := start_of(of)) is not None}
         self.methods = {
@@ -156,8 +166,8 @@ class Space:
         """Return the configuration that some choices make."""
         chosen = self.counting(choices)
         single = {name: of for name, of in settings_of(chosen).items() if name not in (START, INEQUALITIES)}
-        on_demand = tuple(name for name in single if name.startswith(PREFIX))
-        expanded = _expanded(tuple((name, of) for name, of in single.items() if name not in on_demand))
+        on_demand, first = (tuple(name for name in single if name.startswith(begin)) for begin in _BY_CLASS)
+        expanded = _expanded(tuple((name, of) for name, of in single.items() if not is_class(name)))
         params = {key: of for key, of in expanded.items() if key not in self.fixed}
         parts: dict[str, Value | str] = {}
         if (branching := self.methods.get(chosen.get(BRANCHING, RPB))) is not None:
@@ -166,7 +176,7 @@ class Space:
             parts["start"] = self.starts.get(name) or StartMethod(name=name)
         if (kind := chosen.get(INEQUALITIES)) is not None:
             parts["inequalities"] = kind
-        return Configuration(params=params, on_demand=on_demand).model_copy(update=parts)
+        return Configuration(params=params, on_demand=on_demand, first=first).model_copy(update=parts)
 
 
 @lru_cache(maxsize=1)
@@ -182,14 +192,24 @@ def table() -> tuple[Row, ...]:
 def choices_text(choices: Mapping[str, str]) -> str:
     """Return choices as a person reads them, such as ``separating off, lp/pricing = d``."""
     each = (
-        f"{name} on demand"
-        if value == ON_DEMAND
+        f"{name} {_IN_WORDS[value]}"
+        if is_class(name)
         else f"{name} = {value}"
         if "/" in name
         else f"{name} {value}"
         for name, value in choices.items()
     )
     return ", ".join(each) or "SCIP default settings"
+
+
+def is_class(name: str) -> bool:
+    """Whether a row is named as a class of rows or of variables."""
+    return name.startswith(tuple(_BY_CLASS))
+
+
+def _of_class(name: str, about: str) -> Row:
+    group, *choices = next(of for begin, of in _BY_CLASS.items() if name.startswith(begin))
+    return Row(group, name, tuple(choices), (), about)
 
 
 def _condition(text: str) -> Iterable[tuple[str, bool, tuple[str, ...]]]:

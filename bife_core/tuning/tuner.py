@@ -17,18 +17,20 @@ from bife_core.measure.trials import Raced, TrialRace
 from bife_core.solver.methods.base import RPB
 from bife_core.solver.methods.configuration import Configuration
 from bife_core.solver.scip.cost import BY_OBJECTIVE, LEAST, Cost
-from bife_core.solver.scip.row_classes import PREFIX
 from bife_core.tuning.proposals import Proposer, Tpe
 from bife_core.tuning.space import (
     BRANCHING,
+    FIRST,
     INEQUALITIES,
     ON_DEMAND,
+    ORDERS,
     ROWS,
     SEARCH,
     START,
     Choices,
     Space,
     choices_text,
+    is_class,
     settings_of,
 )
 
@@ -250,8 +252,8 @@ def tune(
         if waiting:
             best = tuning.best.choices
             next_one, reason = waiting.pop(0)
-            # So is a class of rows alone.
-            beside = next_one in BESIDE_THE_BEST or all(name.startswith(PREFIX) for name in next_one)
+            # So is a class alone.
+            beside = next_one in BESIDE_THE_BEST or all(map(is_class, next_one))
             kept = best if beside else {}
             choices = space.counting({BRANCHING: best.get(BRANCHING, RPB)} | kept | next_one)
             if choices in seen or hopeless(choices):
@@ -283,10 +285,10 @@ def _first(starts: Sequence[Choices], space: Space, long: bool, primal: bool) ->
 
     Choices without `BRANCHING` are tried with the best method so far. Where solves are long, so that few are tried, the
     largest class of rows on demand follows the first method without cuts, which wins at once or is ended early; else
-    it follows all methods without cuts, whose cost ends it early. The other classes follow; then each is put on demand
-    beside what is best by then. Where rows are knapsacks their facets come before all that, since SCIP without any cuts
-    may take so long on such rows that no time is left for more. Where solves are compared by their objectives, start
-    methods come before all.
+    it follows all methods without cuts, whose cost ends it early. Each class of variables follows, branched on first
+    beside what is best by then; then the other classes of rows, which are also put on demand beside that. Where rows
+    are knapsacks their facets come before all that, since SCIP without any cuts may take so long on such rows that no
+    time is left for more. Where solves are compared by their objectives, start methods come before all.
     """
     named = {start.get(BRANCHING) for start in starts}
     methods = [name for name in (*space.methods, RPB) if name not in named]
@@ -302,6 +304,7 @@ def _first(starts: Sequence[Choices], space: Space, long: bool, primal: bool) ->
     largest = [{**settings, **branching, name: ON_DEMAND} for name in classes[:1] for settings in LEAN]
     others = [{**LEAN[0], **branching, name: ON_DEMAND} for name in classes[1:]]
     alone: list[Choices] = [{name: ON_DEMAND} for name in classes]
+    orders: list[Choices] = [{row.name: FIRST} for row in space.rows if row.group == ORDERS]
     first = len(methods)
     facets = [
         {**start, **branching} for start in STARTING_SETTINGS if INEQUALITIES in start and space.knapsacks
@@ -310,5 +313,5 @@ def _first(starts: Sequence[Choices], space: Space, long: bool, primal: bool) ->
     begin = [*facets, *further[:before], *largest]
     proposing = [start for start in BESIDE_THE_BEST if START in start and primal]
     rest = [*BESIDE_THE_BEST, *further[before:]] if long else [*further[before:], *BESIDE_THE_BEST]
-    every = [*starts, *proposing, *begin, *others, *alone, *rest]
+    every = [*starts, *proposing, *begin, *orders, *others, *alone, *rest]
     return [choices for choices in every if space.offers(choices)]

@@ -41,7 +41,16 @@ from bife_core.solver.scip.solve import SolveSettings
 from bife_core.tuning.ablation import Ablation, ablate
 from bife_core.tuning.large_classes import READ
 from bife_core.tuning.proposals import MOST, read_configurations
-from bife_core.tuning.space import FOUND, INEQUALITIES, ROWS, Choices, RowFacts, Space, choices_text
+from bife_core.tuning.space import (
+    FOUND,
+    INEQUALITIES,
+    ORDERS,
+    ROWS,
+    Choices,
+    FamilyFacts,
+    Space,
+    choices_text,
+)
 from bife_core.tuning.tuner import Tuning, tune as _tune
 from bife_core.workers import WorkerFailure
 
@@ -89,7 +98,7 @@ def tune(
         | {reference: runtime.method(reference) for reference in methods},
         settings.groups,
         (*settings.fixed, *config.solver.effective),
-        _row_facts(config, runtime, design.instances),
+        _family_facts(config, runtime, design.instances),
     )
 
     proposals, account = ([], None) if searched else _proposed(config, runtime, design.instances, space)
@@ -170,14 +179,14 @@ def _validated(
     return usual_settings, f"{sentence}, so SCIP default settings stay."
 
 
-def _row_facts(config: PipelineConfig, runtime: Runtime, design: Sequence[Instance]) -> RowFacts:
-    """Return what the rows of the first instances allow to tune; nothing if they are not tuned."""
-    if config.tune.groups and not {ROWS, INEQUALITIES} & {*config.tune.groups}:
-        return RowFacts()
+def _family_facts(config: PipelineConfig, runtime: Runtime, design: Sequence[Instance]) -> FamilyFacts:
+    """Return what the first instances allow to tune; nothing if that is not tuned."""
+    if config.tune.groups and not {ROWS, ORDERS, INEQUALITIES} & {*config.tune.groups}:
+        return FamilyFacts()
     paths = [instance.path for instance in design[:READ]]
     call, arguments = "bife_core.tuning.large_classes:in_worker", {"instances": [*map(str, paths)]}
     facts = runtime.workers(config.runner).submit(call, arguments, limit_s=600.0, reads=paths).result()
-    return RowFacts.model_validate(facts)
+    return FamilyFacts.model_validate(facts)
 
 
 def _proposed(
@@ -252,7 +261,7 @@ def try_starts(config: PipelineConfig, runtime: Runtime) -> Tuning:
     """Return what SCIP and the starting configurations take on the first design instances."""
     instances = runtime.benchmark(config.instances).instances("design", PRECHECKED)
     methods = {reference: load_method(reference) for reference in AT_HAND}
-    space = Space(methods, (), config.solver.effective, _row_facts(config, runtime, instances))
+    space = Space(methods, (), config.solver.effective, _family_facts(config, runtime, instances))
     return _tune(instances, runtime.solving(config), space, _TRIED_S, seed=None)
 
 

@@ -9,6 +9,9 @@
 //? if ROWS
  * Rows on demand: @ROWS@
 //? endif
+//? if FIRST
+ * Branched on first: @FIRST@
+//? endif
  *
  * Compile to SCIP's command line with it, SCIP being in $SCIP (without its headers, add -DBIFE_NO_SCIP_HEADERS):
  *
@@ -18,9 +21,10 @@
  * is extern "C", after SCIP's default plugins were included and before the solve. Two plugins in one program need names:
  * -DBIFE_NAME='"bife_2"' -DBIFE_INCLUDE=SCIPincludeBranchruleBife2. What compiles this file must not use -ffast-math.
  *
-//? if ROWS
+//? if ROWS or FIRST
  * In the first round of presolving, which must not be off, rows of these classes (docs/how-to/configuration.md of BiFE)
- * are taken out of the first LP; SCIP adds those that an LP solution violates.
+ * are taken out of the first LP, to which SCIP adds those that an LP solution violates; variables of these classes get a
+ * higher branching priority, unless some variable has one.
  *
 //? endif
 //? if RULE
@@ -100,9 +104,7 @@ enum { SCIP_BRANCHDIR_DOWNWARDS = 0, SCIP_BRANCHDIR_UPWARDS = 1 };
 #define SCIP_CALL(x) do { SCIP_RETCODE code_ = (x); if( code_ != SCIP_OKAY ) return code_; } while( 0 )
 SCIP_Real SCIPinfinity(SCIP*);
 int SCIPgetNRuns(SCIP*);
-//? if ROWS
-typedef struct SCIP_Cons SCIP_CONS;
-typedef struct SCIP_Conshdlr SCIP_CONSHDLR;
+//? if ROWS or FIRST
 typedef struct SCIP_Presol SCIP_PRESOL;
 typedef struct SCIP_PresolData SCIP_PRESOLDATA;
 typedef unsigned int SCIP_PRESOLTIMING;
@@ -115,9 +117,20 @@ enum { SCIP_PRESOLTIMING_FAST = 4 };
 SCIP_RETCODE SCIPincludePresolBasic(SCIP*, SCIP_PRESOL**, const char*, const char*, int, int, SCIP_PRESOLTIMING,
    SCIP_DECL_PRESOLEXEC((*)), SCIP_PRESOLDATA*);
 SCIP_PRESOL* SCIPfindPresol(SCIP*, const char*);
+int SCIPgetNVars(SCIP*);
+SCIP_Bool SCIPvarIsIntegral(SCIP_VAR*);
+//? endif
+//? if FIRST
+SCIP_VAR** SCIPgetVars(SCIP*);
+const char* SCIPvarGetName(SCIP_VAR*);
+int SCIPvarGetBranchPriority(SCIP_VAR*);
+SCIP_RETCODE SCIPchgVarBranchPriority(SCIP*, SCIP_VAR*, int);
+//? endif
+//? if ROWS
+typedef struct SCIP_Cons SCIP_CONS;
+typedef struct SCIP_Conshdlr SCIP_CONSHDLR;
 int SCIPgetNConss(SCIP*);
 SCIP_CONS** SCIPgetConss(SCIP*);
-int SCIPgetNVars(SCIP*);
 const char* SCIPconsGetName(SCIP_CONS*);
 SCIP_CONSHDLR* SCIPconsGetHdlr(SCIP_CONS*);
 const char* SCIPconshdlrGetName(SCIP_CONSHDLR*);
@@ -129,7 +142,6 @@ SCIP_Real SCIPconsGetRhs(SCIP*, SCIP_CONS*, SCIP_Bool*);
 SCIP_RETCODE SCIPsetConsInitial(SCIP*, SCIP_CONS*, SCIP_Bool);
 SCIP_RETCODE SCIPsetConsRemovable(SCIP*, SCIP_CONS*, SCIP_Bool);
 SCIP_Bool SCIPvarIsBinary(SCIP_VAR*);
-SCIP_Bool SCIPvarIsIntegral(SCIP_VAR*);
 //? endif
 //? if RULE
 SCIP_RETCODE SCIPincludeBranchruleBasic(SCIP*, SCIP_BRANCHRULE**, const char*, const char*, int, int, SCIP_Real,
@@ -209,6 +221,56 @@ extern "C"
 #endif
 SCIP_RETCODE BIFE_INCLUDE(SCIP* scip);
 
+//? if ROWS or FIRST
+static int is_letter(char c)
+{
+   return ('A' <= c && c <= 'Z') || ('a' <= c && c <= 'z');
+}
+
+/* Returns the place of the first letters of a name, and their number. */
+static const char* first_letters(const char* name, int* letters)
+{
+   *letters = 0;
+   while( *name != '\0' && !is_letter(*name) )
+      ++name;
+   while( is_letter(name[*letters]) )
+      ++*letters;
+   return name;
+}
+
+//? endif
+//? if FIRST
+/* --- Variables that are branched on first. --- */
+
+static const char* const branched_on_first[] = {@NAMES@};
+
+static int is_first(SCIP_VAR* variable)
+{
+   const char* name = SCIPvarGetName(variable);
+   int letters;
+   if( strncmp(name, "t_", 2) == 0 )  /* of the transformed problem */
+      name += 2;
+   name = first_letters(name, &letters);
+   for( size_t k = 0; k < sizeof(branched_on_first) / sizeof(branched_on_first[0]); ++k )
+      if( strlen(branched_on_first[k]) == (size_t)letters && strncmp(name, branched_on_first[k], (size_t)letters) == 0 )
+         return SCIPvarIsIntegral(variable);
+   return 0;
+}
+
+static SCIP_RETCODE set_priorities(SCIP* scip)
+{
+   const int n = SCIPgetNVars(scip);
+   SCIP_VAR** variables = SCIPgetVars(scip);
+   for( int k = 0; k < n; ++k )
+      if( SCIPvarGetBranchPriority(variables[k]) != 0 )
+         return SCIP_OKAY;
+   for( int k = 0; k < n; ++k )
+      if( is_first(variables[k]) )
+         SCIP_CALL( SCIPchgVarBranchPriority(scip, variables[k], 1) );
+   return SCIP_OKAY;
+}
+
+//? endif
 //? if ROWS
 /* --- Rows on demand. --- */
 
@@ -255,29 +317,20 @@ static void append_side(char* text, SCIP_VAR** variables, const SCIP_Real* value
       append_word(text, "weighted");
 }
 
-static int is_letter(char c)
-{
-   return ('A' <= c && c <= 'Z') || ('a' <= c && c <= 'z');
-}
-
 /* Writes the class of a row. */
 static void name_class(SCIP* scip, SCIP_CONS* row, SCIP_VAR** variables, const SCIP_Real* values, int n, double low,
    double high, char* text)
 {
    const int lower = low > -SCIPinfinity(scip);
    const int upper = high < SCIPinfinity(scip);
-   const char* stem = SCIPconsGetName(row);
    const char* sense = lower && upper ? "range_" : "le_";
    double sign = lower && !upper ? -1.0 : 1.0;
    double side;
-   int letters = 0;
+   int letters;
+   const char* stem = first_letters(SCIPconsGetName(row), &letters);
    int turned = 1;
    text[0] = '\0';
    append(text, "rows/", 5);
-   while( *stem != '\0' && !is_letter(*stem) )
-      ++stem;
-   while( is_letter(stem[letters]) )
-      ++letters;
    if( letters >= 2 )
    {
       append(text, stem, letters);
@@ -338,11 +391,10 @@ static SCIP_RETCODE put_if_on_demand(SCIP* scip, SCIP_CONS* row, SCIP_VAR** vari
    return SCIP_OKAY;
 }
 
-/* Runs before all other presolvers; after a restart the rows are as the solve left them. */
-static SCIP_DECL_PRESOLEXEC(put_rows_on_demand)
+static SCIP_RETCODE put_rows_on_demand(SCIP* scip)
 {
    const int room = SCIPgetNVars(scip) + 1;
-   const int n = nrounds == 0 && SCIPgetNRuns(scip) <= 1 ? SCIPgetNConss(scip) : 0;
+   const int n = SCIPgetNConss(scip);
    SCIP_CONS** rows = SCIPgetConss(scip);
    SCIP_VAR** variables = (SCIP_VAR**)malloc((size_t)room * sizeof(SCIP_VAR*));
    SCIP_Real* values = (SCIP_Real*)malloc((size_t)room * sizeof(SCIP_Real));
@@ -351,17 +403,33 @@ static SCIP_DECL_PRESOLEXEC(put_rows_on_demand)
       code = put_if_on_demand(scip, rows[k], variables, values, room);
    free(variables);
    free(values);
-   *result = SCIP_DIDNOTRUN;
    return code;
 }
 
-static SCIP_RETCODE include_rows(SCIP* scip)
+//? endif
+//? if ROWS or FIRST
+/* Runs before all other presolvers; after a restart the problem is as the solve left it. */
+static SCIP_DECL_PRESOLEXEC(arrange)
+{
+   *result = SCIP_DIDNOTRUN;
+   if( nrounds > 0 || SCIPgetNRuns(scip) > 1 )
+      return SCIP_OKAY;
+//? if ROWS
+   SCIP_CALL( put_rows_on_demand(scip) );
+//? endif
+//? if FIRST
+   SCIP_CALL( set_priorities(scip) );
+//? endif
+   return SCIP_OKAY;
+}
+
+static SCIP_RETCODE include_classes(SCIP* scip)
 {
    SCIP_PRESOL* presolver = NULL;
-   if( SCIPfindPresol(scip, BIFE_NAME "_rows") != NULL )
+   if( SCIPfindPresol(scip, BIFE_NAME "_classes") != NULL )
       return SCIP_INVALIDDATA;
-   return SCIPincludePresolBasic(scip, &presolver, BIFE_NAME "_rows", "puts rows on demand", 500000000, 1,
-      SCIP_PRESOLTIMING_FAST, put_rows_on_demand, NULL);
+   return SCIPincludePresolBasic(scip, &presolver, BIFE_NAME "_classes", "puts rows on demand, sets priorities",
+      500000000, 1, SCIP_PRESOLTIMING_FAST, arrange, NULL);
 }
 
 //? endif
@@ -1209,8 +1277,8 @@ SCIP_RETCODE BIFE_INCLUDE(SCIP* scip)
 //? if RULE
    SCIP_CALL( include_rule(scip) );
 //? endif
-//? if ROWS
-   SCIP_CALL( include_rows(scip) );
+//? if ROWS or FIRST
+   SCIP_CALL( include_classes(scip) );
 //? endif
    return SCIP_OKAY;
 }

@@ -1,4 +1,6 @@
-"""A rule and rows on demand as one C file: a plugin for SCIP 8 to 10 with just the features that the rule reads.
+"""A rule, rows on demand and an order of branching as one C file, a plugin for SCIP 8 to 10.
+
+It has just the features that the rule reads.
 
 `plugin.c` is a template of Jinja, with statements after ``//?`` and values as ``@NAME@``: what is kept between
 branchings, as by `bife_core.solver.scip.compiled`, and the guard. Formulas and the rule are made from their Python.
@@ -29,6 +31,7 @@ from bife_core.solver.scip.branching import Guard
 from bife_core.solver.scip.libscip import library_file
 from bife_core.solver.scip.row_classes import with_unnamed
 from bife_core.solver.scip.solve import versions
+from bife_core.solver.scip.variable_classes import PREFIX as VARIABLES
 
 INCLUDE_FUNCTION: Final = "SCIPincludeBranchruleBife"
 """What the C file defines for others to call."""
@@ -59,7 +62,8 @@ _IN_C: Final = {
 def export_c(ref: AnyReference) -> str:
     """Return the C99 file of a rule, as `load_method` takes it, or raise `RuleError`; its budget becomes a default.
 
-    Of a configuration it has the rule, if one branches, and the rows on demand; its settings are not in it.
+    Of a configuration it has the rule, if one branches, the rows on demand and the order of branching; its settings
+    are not in it.
 
     Examples
     --------
@@ -69,14 +73,19 @@ def export_c(ref: AnyReference) -> str:
     method = load_method(ref)
     text: dict[str, Any] = {"VERSION": versions()["bife"]}
     configuration = method if isinstance(method, Configuration) else Configuration(branching=method)
-    if (on_demand := configuration.on_demand) and configuration.params.get("presolving/maxrounds") == 0:
+    on_demand, first = configuration.on_demand, configuration.first
+    if (by_class := on_demand + first) and configuration.params.get("presolving/maxrounds") == 0:
+        does = "puts rows on demand" if on_demand else "sets what is branched on first"
         raise RuleError(
-            f"{method.name} has no presolving, in whose first round a plugin puts rows on demand; solve with it in "
-            "Python, or export it without them."
+            f"{method.name} has no presolving, in whose first round a plugin {does}; solve with it in Python, or "
+            "export it without that."
         )
     if on_demand:
         text |= {"ROWS": ", ".join(on_demand), "CLASSES": ", ".join(map(_c_string, with_unnamed(on_demand)))}
-    if not on_demand or not configuration.by_scip:
+    if first:
+        names = (_c_string(name.removeprefix(VARIABLES)) for name in first)
+        text |= {"FIRST": ", ".join(first), "NAMES": ", ".join(names)}
+    if not by_class or not configuration.by_scip:
         text |= _rule(configuration.branching, registered_tags(ref).get("solver"))
     template = Environment(
         loader=PackageLoader("bife_core.solver", "export"),

@@ -1,4 +1,4 @@
-"""A configuration: parameters of SCIP, rows on demand and a branching method, as one method."""
+"""A configuration: parameters of SCIP, rows on demand, an order and a method of branching, as one method."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Mapping
 from contextlib import suppress
 from ctypes import c_void_p
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -25,6 +25,7 @@ from bife_core.solver.scip.emphases import of_emphases, shortest
 from bife_core.solver.scip.libscip import function, scip_address, scip_errors, scip_version
 from bife_core.solver.scip.row_classes import RowClasses, Rows
 from bife_core.solver.scip.settings import Parameter, as_given, is_priority, settings_in, usual_parameters
+from bife_core.solver.scip.variable_classes import VariableClasses, branch_first
 from bife_core.solver.starts.method import AnyStart, StartMethod
 
 FILE_NAME: Final = "configuration.set"
@@ -49,10 +50,10 @@ _FOUND: Final = re.compile(r"^# Found with SCIP (\d+\.\d+\.\d+)\.$", re.MULTILIN
 class Configuration(Method):
     """SCIP with the parameters `params`, under which `branching` chooses the variable.
 
-    Rows of the classes `on_demand` enter the LP when they are violated, a `start` proposes solutions before SCIP
-    solves, and `inequalities` that are ``knapsack`` are facets of the knapsacks of binaries, each proven before SCIP
-    gets it. It was found with the SCIP of the version `scip`, by default this one. Limits, tolerances and seeds are
-    refused.
+    Rows of the classes `on_demand` enter the LP when they are violated, SCIP branches on integer variables of the
+    classes `first` before others, a `start` proposes solutions before SCIP solves, and `inequalities` that are
+    ``knapsack`` are facets of the knapsacks of binaries, each proven before SCIP gets it. It was found with the SCIP
+    of the version `scip`, by default this one. Limits, tolerances and seeds are refused.
 
     Examples
     --------
@@ -66,6 +67,7 @@ class Configuration(Method):
     name: str = "configuration"
     params: dict[str, Parameter] = Field(default_factory=dict)
     on_demand: RowClasses = ()
+    first: VariableClasses = ()
     branching: AnyMethod = ScipMethod.model_construct(name=RPB)
     start: AnyStart | None = None
     inequalities: Kind | None = None
@@ -114,14 +116,17 @@ class Configuration(Method):
             usual = Configuration(name=method.name)
             parts = {name: of for name, of in method if of != getattr(usual, name)}
             parts["params"] = {**self.params, **method.params}
-            parts["on_demand"] = tuple(sorted({*self.on_demand, *method.on_demand}))
+            for name in ("on_demand", "first"):
+                parts[name] = tuple(sorted({*getattr(self, name), *getattr(method, name)}))
         complete = self.model_copy(update={"name": method.name, **parts})
         return complete if complete.changes else complete.branching
 
     @property
     def _further(self) -> tuple[object, ...]:
         inequalities = self.inequalities and f"inequalities {self.inequalities}"
-        return tuple(filter(None, (self.on_demand, self.start and self.start.identity, inequalities)))
+        return tuple(
+            filter(None, (self.on_demand, self.first, self.start and self.start.identity, inequalities))
+        )
 
     @property
     def changes(self) -> str:
@@ -133,6 +138,7 @@ class Configuration(Method):
         """What of it no settings file of SCIP can hold."""
         lacks = [] if self._in_charge else ["what branches"]
         lacks += ["its rows on demand"] if self.on_demand else []
+        lacks += ["its order of branching"] if self.first else []
         lacks += ["its start"] if self.start else []
         return (*lacks, "its inequalities") if self.inequalities else tuple(lacks)
 
@@ -169,7 +175,7 @@ class Configuration(Method):
 
     @property
     def chosen(self) -> str:
-        """The settings as a person would choose them, rows on demand and inequalities.
+        """The settings as a person would choose them, rows on demand, the order of branching and inequalities.
 
         SCIP's predefined settings are named where these stand for many of its parameters, which `settings` has one by
         one; then come the parameters that differ from them.
@@ -189,6 +195,7 @@ class Configuration(Method):
             for kind, name in names.items()
         )
         rows = "".join(f"# on demand: {name}\n" for name in self.on_demand)
+        rows += "".join(f"# branched on first: {name}\n" for name in self.first)
         written = "" if self.inequalities is None else f"# inequalities: {self.inequalities}\n"
         return emphases + _written(self._in_charge | rest) + rows + written
 
@@ -249,11 +256,11 @@ class Configuration(Method):
             raise RuleError(f"{name} is no method: {describe(error)}") from error
 
     def attach(self, model: pyscipopt.Model, guard: bool | Guard = False) -> BranchingStats | None:
-        """Set the parameters, put rows on demand and attach the branching method.
+        """Set the parameters, put rows on demand, set the order of branching and attach the branching method.
 
-        A parameter that the model has fixed, or not at SCIP's default, stays; a warning names these. Another says
-        that the model has no row of the classes on demand, a third that it was found with another minor version of
-        SCIP.
+        A parameter that the model has fixed, or not at SCIP's default, stays; a warning names these. Others say that
+        the model has no row of the classes on demand, no variable to branch on first or priorities of its own, or
+        that it was found with another minor version of SCIP.
         """
         if self.scip.rpartition(".")[0] != (present_scip := scip_version()).rpartition(".")[0]:
             other = f"{self.name} was found with SCIP {self.scip}, and this is SCIP {present_scip}: compare it anew."
@@ -268,17 +275,25 @@ class Configuration(Method):
         kept = [f"{name} = {after[name]} (not {v})" for name, v in self.params.items() if after[name] != v]
         if kept:  # at the line that calls `bife_core.attach`
             warnings.warn(f"{self.name} leaves what the model has set: {', '.join(kept)}.", stacklevel=4)
-        if self.on_demand and not model.getNVars():  # SCIP's command line reads a problem afterwards
+        if model.getNVars():
+            self._arrange(model, stacklevel=5)
+        elif self.on_demand or self.first:  # SCIP's command line reads a problem afterwards
             from bife_core.solver.scip.later import Later
 
-            def put(later: pyscipopt.Model) -> None:
-                Rows(later, transformed=True).put_on_demand(self.on_demand)
-
-            Later.include(model, "rows", "puts rows on demand", put, turn=0)
-        elif self.on_demand and not Rows(model).put_on_demand(self.on_demand):
-            no_row = f"{self.name} puts no row on demand: the model has none of {', '.join(self.on_demand)}."
-            warnings.warn(no_row, stacklevel=4)
+            does = "puts rows on demand and sets what is branched on first"
+            Later.include(model, "classes", does, partial(self._arrange, transformed=True), turn=0)
         return self.branching.attach(model, guard)
+
+    def _arrange(self, model: pyscipopt.Model, transformed: bool = False, stacklevel: int = 2) -> None:
+        """Put rows on demand and set what is branched on first; warnings say of what the model has none."""
+        if self.on_demand and not Rows(model, transformed).put_on_demand(self.on_demand):
+            no_row = f"{self.name} puts no row on demand: the model has none of {', '.join(self.on_demand)}."
+            warnings.warn(no_row, stacklevel=stacklevel)
+        count = branch_first(model, self.first, transformed) if self.first else 1
+        if count <= 0:
+            why = "the model has branching priorities of its own" if count else "the model has none of them"
+            left = f"{self.name} does not have {', '.join(self.first)} branched on first: {why}."
+            warnings.warn(left, stacklevel=stacklevel)
 
 
 def with_start(source: str, name: str) -> Configuration:

@@ -13,7 +13,7 @@ from bife_core.solver.methods.references import load_method
 from bife_core.solver.scip.settings import SolverConfig
 from bife_core.store import Store
 from bife_core.tuning.proposals import Tpe
-from bife_core.tuning.space import RowFacts, Space
+from bife_core.tuning.space import FamilyFacts, Space
 from bife_core.tuning.tuner import STARTING_SETTINGS, Trial, Tuning, tune
 from bife_core.workers import InProcess
 from tests.support.stored import counts
@@ -105,7 +105,7 @@ def test_rows_on_demand_come_early_where_solves_are_long_and_then_beside_what_is
 
     monkeypatch.setattr("bife_core.measure.trials.TrialRace.run", run)
     rows = ("rows/link/c_minus_b_le_0", "rows/2b_le_pos")
-    space = Space({"pscost": METHODS["pscost"]}, facts=RowFacts(classes=dict.fromkeys(rows, "")))
+    space = Space({"pscost": METHODS["pscost"]}, facts=FamilyFacts(classes=dict.fromkeys(rows, "")))
     lean = space.configuration(LEAN).params
     found = tune(knapsacks[:1], solving(InProcess(), tmp_path), space, 1e3, seed=None)
     choices = [trial.choices for trial in found.trials[1:]]
@@ -128,7 +128,7 @@ def test_where_solves_are_long_what_has_no_place_moves_nothing(
     monkeypatch.setattr("bife_core.tuning.tuner._LONG_S", 0.0)
     worse = Raced(costs=(1.0,), ratio=2.0, seen=2, cpu_s=1.0)
     monkeypatch.setattr("bife_core.measure.trials.TrialRace.run", lambda self, method: worse)
-    space = Space(methods, facts=RowFacts(classes=dict.fromkeys(rows, "")))
+    space = Space(methods, facts=FamilyFacts(classes=dict.fromkeys(rows, "")))
     named = [{"branching": RPB, "heuristics": "off"}] if rows else []
     found = tune(knapsacks[:1], solving(InProcess(), tmp_path), space, 1e3, seed=None, first=named)
     choices = [trial.choices for trial in found.trials[1 + len(named) :]]
@@ -200,7 +200,7 @@ def test_settings_that_are_hopeless_with_one_method_are_not_tried_with_others(
 def test_facets_come_first_where_rows_are_knapsacks(knapsacks, tmp_path, monkeypatch):
     raced = Raced(costs=(None,), ratio=3.0, seen=1, cpu_s=0.0, eliminated="3.00 times as much")
     monkeypatch.setattr("bife_core.measure.trials.TrialRace.run", lambda self, method: raced)
-    space = Space(METHODS, facts=RowFacts(knapsacks=True))
+    space = Space(METHODS, facts=FamilyFacts(knapsacks=True))
     first = tune(knapsacks[:1], solving(InProcess(), tmp_path), space, 1e3, trials=2).trials[1].choices
     assert first == LEAN | {"inequalities": "knapsack", "branching": "pscost"}
 

@@ -13,12 +13,12 @@ from bife_core.run.stages import pipeline
 from bife_core.run.stages.results import TuningResult
 from bife_core.solver.methods.base import RPB
 from bife_core.solver.methods.references import load_method
-from bife_core.tuning.space import FOUND, RowFacts, Space
+from bife_core.tuning.space import FOUND, FamilyFacts, Space
 from bife_core.tuning.tuner import Trial, Tuning
 
 ROWS = {"combinatorial_auction": "rows/nb_le_pos", "item_placement": "rows/supply/nb_weighted_le_pos"}
 CHOICES = {"separating": "off", "inequalities": "knapsack", "start": "restricted", "branching": "pscost"}
-FACTS = RowFacts(classes=dict.fromkeys(ROWS.values(), ""), knapsacks=True, searchable=True)
+FACTS = FamilyFacts(classes=dict.fromkeys(ROWS.values(), ""), knapsacks=True, searchable=True)
 REPLAY = {
     "search.elite_fraction": 1.0,
     "generator.kind": "replay",

@@ -9,7 +9,7 @@ from bife_core.solver.methods.attach import attach, solve
 from bife_core.solver.methods.configuration import Configuration
 from bife_core.solver.methods.references import beside_branching, load_method, method_of
 from bife_core.solver.scip.row_classes import Rows
-from bife_core.tuning.large_classes import row_facts
+from bife_core.tuning.large_classes import family_facts
 from bife_core.tuning.space import ROWS, Space, choices_text
 from tests.support.instances import locations
 
@@ -148,12 +148,12 @@ def test_large_classes_are_tuned_and_each_is_shown_by_a_row(tmp_path):
     paths = [str(tmp_path / f"{k}.lp") for k in range(2)]
     for path, size in zip(paths, (6, 7), strict=True):
         locations(size).writeProblem(path, verbose=False)
-    classes = row_facts(paths).classes
+    classes = family_facts(paths).classes
     assert list(classes) == [LINK]
     assert classes[LINK].startswith("86 % of the rows, such as link_0_0: ")
-    space = Space({}, facts=row_facts(paths))
+    space = Space({}, facts=family_facts(paths))
     assert [row.name for row in space.rows if row.group == ROWS] == [LINK]
     assert space.configuration({LINK: "on_demand"}) == Configuration(on_demand=(LINK,))
     assert choices_text({LINK: "on_demand", "separating": "off"}) == f"{LINK} on demand, separating off"
     (other := tmp_path / "other.lp").write_text("Minimize\n o: x\nSubject To\n c: x >= 1\nEnd\n")
-    assert row_facts([*paths, str(other)]).classes == {}
+    assert family_facts([*paths, str(other)]).classes == {}
