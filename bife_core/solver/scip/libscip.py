@@ -131,6 +131,12 @@ def plugins(model: pyscipopt.Model) -> int:
     return sum(count(ctypes.c_void_p(scip_address(model))) for count in counts)
 
 
+def constraint_handlers(model: pyscipopt.Model) -> frozenset[str]:
+    """Return the names of a model's constraint handlers."""
+    name = function("SCIPconshdlrGetName", ctypes.c_char_p)
+    return frozenset(name(handler).decode() for handler in _listed(model, "Conshdlrs"))
+
+
 def lp_solver() -> str:
     """Return name and version of SCIP's LP solver, such as ``SoPlex 8.0.2``."""
     name: bytes = function("SCIPlpiGetSolverName", ctypes.c_char_p)()

@@ -8,7 +8,7 @@ from typing import Any, Final
 from numba import int32, int64
 
 from bife_core.solver.jit import jit
-from bife_core.solver.scip.compiled import api, bipartite, kernel, layout, row_keys
+from bife_core.solver.scip.compiled import api, bipartite, implied_free, kernel, layout, row_keys
 from bife_core.solver.scip.compiled.callback import begin_solve, branch_on_lp
 from bife_core.solver.scip.compiled.choices import chosen_rows, score_columns
 from bife_core.solver.scip.compiled.memory import int32_at, int64_at, int64_view
@@ -55,5 +55,6 @@ FUNCTIONS: Final[dict[Any, Any]] = {
     score_columns: int64(*[int64] * 10),
     row_keys.row_keys: int64(*[int64] * 8),
     row_keys.put_on_demand: int64(*[int64] * 5),
+    implied_free.aggregate_implied_free: int64(int64),
 }
 """Functions by their signatures."""
