@@ -129,8 +129,9 @@ def export(
     say("How to use it: docs/how-to/other-languages.md.")
     if (start := configuration.start) is not None:
         say(f"note: The start {start.name} is left out: it needs Python (bife solve MODEL --rule {rule}).")
-    if configuration.inequalities is not None:
-        say(f"note: The inequalities are left out: they need Python (bife solve MODEL --rule {rule}).")
+    for left in ("inequalities", "implied_free"):
+        if getattr(configuration, left) is not None:
+            say(f"note: {left} is left out, since it needs Python (bife solve MODEL --rule {rule}).")
     if compiled:
         say(f"Compiled {program}, SCIP's command line with what was found: {compile_program(output)}")
 

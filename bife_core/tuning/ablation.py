@@ -79,7 +79,11 @@ def ablate(
         chosen[START] = start.name
         methods |= {start.name: Configuration(start=start)} if start.identity != start.name else {}
     classes = {name: "" for name in choices if is_class(name)}
-    space = Space(methods, fixed=fixed, facts=FamilyFacts(classes=classes, knapsacks=True, searchable=True))
+    space = Space(
+        methods,
+        fixed=fixed,
+        facts=FamilyFacts(classes=classes, knapsacks=True, searchable=True, implied_free=True),
+    )
     chosen = space.counting(chosen)
     parts: dict[str, Choices] = defaultdict(dict)
     for row in space.rows:

@@ -1,4 +1,4 @@
-"""What a family allows to tune: large classes of rows and of integer variables, facets of knapsacks, a search."""
+"""What a family allows to tune: large classes of rows and of integer variables, and what its instances have."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from bife_core.instances.formulation import row_text
 from bife_core.solver.inequalities.giving import has_knapsacks
+from bife_core.solver.scip.implied_free import aggregated_in
 from bife_core.solver.scip.reader import read_model
 from bife_core.solver.scip.row_classes import Rows
 from bife_core.solver.scip.variable_classes import classes_of
@@ -25,6 +26,9 @@ _MOST: Final = 6
 """Rows, and share of all rows or integer variables, that a large class has; and the most classes, those with the most.
 """
 
+_PRESOLVING_S, _LEAST_AGGREGATED = 10.0, 0.02
+"""CPU seconds of presolving in which that share of the variables has to be aggregated as implied free."""
+
 
 def family_facts(instances: Sequence[str]) -> FamilyFacts:
     """Return the large classes of the first instance files, the largest first, and what each of the files allows.
@@ -32,12 +36,14 @@ def family_facts(instances: Sequence[str]) -> FamilyFacts:
     Raises `InstanceError` if an instance cannot be read.
     """
     rows, variables, examples = list[dict[str, int]](), list[dict[str, int]](), dict[str, str]()
-    knapsacks = searchable = bool(instances)
+    knapsacks = searchable = implied_free = bool(instances)
     for path in instances[:READ]:
         model = read_model(Path(path))
         of_rows, total = Rows(model), model.getNConss()
         knapsacks = knapsacks and has_knapsacks(model)
         searchable = searchable and fits(problem_of(model, seed=0, limit_s=0.0))
+        fewer = _LEAST_AGGREGATED * model.getNVars()
+        implied_free = implied_free and aggregated_in(Path(path), _PRESOLVING_S) >= fewer
         least = max(_LEAST, _LEAST_SHARE * total)
         rows.append({name: count for name, count in of_rows.counts.items() if count >= least})
         by_class = classes_of(model)
@@ -55,7 +61,7 @@ def family_facts(instances: Sequence[str]) -> FamilyFacts:
                 f"{100 * len(of) / integers:.0f} % of the integer variables, such as {of[0].name}"
             )
     classes = {name: examples[name] for counts in (rows, variables) for name in _largest(counts)}
-    return FamilyFacts(classes=classes, knapsacks=knapsacks, searchable=searchable)
+    return FamilyFacts(classes=classes, knapsacks=knapsacks, searchable=searchable, implied_free=implied_free)
 
 
 def _largest(counts: Sequence[Mapping[str, int]]) -> list[str]:

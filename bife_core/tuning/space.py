@@ -41,6 +41,9 @@ ORDERS: Final = "order of branching"
 FIRST: Final = "first"
 """The choice to branch on a class of variables before others."""
 
+FROM_INSTANCES: Final = frozenset({ROWS, ORDERS, "inequalities", "presolving"})
+"""The groups with rows that only some families have."""
+
 _BY_CLASS: Final = {PREFIX: (ROWS, "first_lp", ON_DEMAND), VARIABLES: (ORDERS, "any", FIRST)}
 """The group and the choices of a class, by the beginning of its name."""
 
@@ -65,6 +68,9 @@ _SEPARATORS: Final = {
 INEQUALITIES: Final = "inequalities"
 """The row of inequalities that are written, and its group."""
 
+IMPLIED_FREE: Final = "implied_free"
+"""The row of the variables that presolving aggregates beside SCIP's."""
+
 START: Final = "start"
 """The row whose choices are start methods, but for the first."""
 
@@ -76,11 +82,15 @@ FOUND: Final = "found"
 
 
 class FamilyFacts(Value):
-    """Large `classes` of rows and variables, each with an example; whether rows are knapsacks, a search has moves."""
+    """Large `classes` of rows and variables, each with an example, and what instances have.
+
+    Whether rows are `knapsacks`, a local search has moves, and variables of equations are `implied_free`.
+    """
 
     classes: dict[str, str] = {}  # noqa: RUF012 - pydantic copies it
     knapsacks: bool = False
     searchable: bool = False
+    implied_free: bool = False
 
 
 @dataclass(frozen=True)
@@ -106,7 +116,7 @@ class Space:
 
     `methods` may branch, by the name of the choice, RPB always and first; a configuration's start may start. By the
     `facts` each large class of rows is in the first LP or on demand, each of variables branched on first or not, and
-    inequalities are tuned where rows are knapsacks. Unknown names are a `ConfigError`.
+    inequalities and implied free variables are tuned where there are any. Unknown names are a `ConfigError`.
     """
 
     def __init__(
@@ -118,7 +128,7 @@ class Space:
     ) -> None:
         unread, facts = facts is None, facts or FamilyFacts()
         idle = () if unread or facts.searchable else (SEARCH,)
-        self.knapsacks = facts.knapsacks
+        self.knapsacks, self.implied_free = facts.knapsacks, facts.implied_free
         rows = (*table(), *starmap(_of_class, facts.classes.items()))
         every = dict.fromkeys((*(row.group for row in rows), ROWS, ORDERS))
         if unknown := [group for group in groups if group not in every]:
@@ -131,7 +141,8 @@ class Space:
             name: of for name, of in methods.items() if of.identity != RPB and name not in self.starts
         }
         self.fixed = frozenset(fixed)
-        without = self.fixed if unread or facts.knapsacks else self.fixed | {INEQUALITIES}
+        idle_rows = {INEQUALITIES: facts.knapsacks, IMPLIED_FREE: facts.implied_free}
+        without = self.fixed | {name for name, counts in idle_rows.items() if not (unread or counts)}
         further = {BRANCHING: (RPB, *self.methods), START: (*self.starts,)}
         self.rows = tuple(
             replace(
@@ -165,7 +176,8 @@ class Space:
     def configuration(self, choices: Mapping[str, str]) -> Configuration:
         """Return the configuration that some choices make."""
         chosen = self.counting(choices)
-        single = {name: of for name, of in settings_of(chosen).items() if name not in (START, INEQUALITIES)}
+        parts_of = (START, INEQUALITIES, IMPLIED_FREE)
+        single = {name: of for name, of in settings_of(chosen).items() if name not in parts_of}
         on_demand, first = (tuple(name for name in single if name.startswith(begin)) for begin in _BY_CLASS)
         expanded = _expanded(tuple((name, of) for name, of in single.items() if not is_class(name)))
         params = {key: of for key, of in expanded.items() if key not in self.fixed}
@@ -174,8 +186,7 @@ class Space:
             parts["branching"] = branching
         if (name := chosen.get(START)) is not None:
             parts["start"] = self.starts.get(name) or StartMethod(name=name)
-        if (kind := chosen.get(INEQUALITIES)) is not None:
-            parts["inequalities"] = kind
+        parts |= {name: chosen[name] for name in (INEQUALITIES, IMPLIED_FREE) if name in chosen}
         return Configuration(params=params, on_demand=on_demand, first=first).model_copy(update=parts)
 
 

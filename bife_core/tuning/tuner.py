@@ -21,6 +21,7 @@ from bife_core.tuning.proposals import Proposer, Tpe
 from bife_core.tuning.space import (
     BRANCHING,
     FIRST,
+    IMPLIED_FREE,
     INEQUALITIES,
     ON_DEMAND,
     ORDERS,
@@ -70,6 +71,9 @@ BESIDE_THE_BEST: Final[tuple[Choices, ...]] = (
 """What is tried beside all that is best by then: starts, since without heuristics a solution may come late; where nodes
 are cheap, LPs that start faster and less propagation.
 """
+
+FEWER_VARIABLES: Final[Choices] = {IMPLIED_FREE: "continuous"}
+"""So is this, where presolving can aggregate implied free variables."""
 
 _NO_RESTARTS: Final[Choices] = {"presolving/maxrestarts": "0"}
 
@@ -253,7 +257,7 @@ def tune(
             best = tuning.best.choices
             next_one, reason = waiting.pop(0)
             # So is a class alone.
-            beside = next_one in BESIDE_THE_BEST or all(map(is_class, next_one))
+            beside = next_one in (*BESIDE_THE_BEST, FEWER_VARIABLES) or all(map(is_class, next_one))
             kept = best if beside else {}
             choices = space.counting({BRANCHING: best.get(BRANCHING, RPB)} | kept | next_one)
             if choices in seen or hopeless(choices):
@@ -285,10 +289,11 @@ def _first(starts: Sequence[Choices], space: Space, long: bool, primal: bool) ->
 
     Choices without `BRANCHING` are tried with the best method so far. Where solves are long, so that few are tried, the
     largest class of rows on demand follows the first method without cuts, which wins at once or is ended early; else
-    it follows all methods without cuts, whose cost ends it early. Each class of variables follows, branched on first
-    beside what is best by then; then the other classes of rows, which are also put on demand beside that. Where rows
-    are knapsacks their facets come before all that, since SCIP without any cuts may take so long on such rows that no
-    time is left for more. Where solves are compared by their objectives, start methods come before all.
+    it follows all methods without cuts, whose cost ends it early. Beside what is best by then, fewer variables follow,
+    and each class of variables branched on first; then the other classes of rows, which are also put on demand beside
+    that. Where rows are knapsacks their facets come before all that, since SCIP without any cuts may take so long on
+    such rows that no time is left for more. Where solves are compared by their objectives, start methods come before
+    all.
     """
     named = {start.get(BRANCHING) for start in starts}
     methods = [name for name in (*space.methods, RPB) if name not in named]
@@ -304,6 +309,7 @@ def _first(starts: Sequence[Choices], space: Space, long: bool, primal: bool) ->
     largest = [{**settings, **branching, name: ON_DEMAND} for name in classes[:1] for settings in LEAN]
     others = [{**LEAN[0], **branching, name: ON_DEMAND} for name in classes[1:]]
     alone: list[Choices] = [{name: ON_DEMAND} for name in classes]
+    fewer = [FEWER_VARIABLES] if space.implied_free else []
     orders: list[Choices] = [{row.name: FIRST} for row in space.rows if row.group == ORDERS]
     first = len(methods)
     facets = [
@@ -313,5 +319,5 @@ def _first(starts: Sequence[Choices], space: Space, long: bool, primal: bool) ->
     begin = [*facets, *further[:before], *largest]
     proposing = [start for start in BESIDE_THE_BEST if START in start and primal]
     rest = [*BESIDE_THE_BEST, *further[before:]] if long else [*further[before:], *BESIDE_THE_BEST]
-    every = [*starts, *proposing, *begin, *orders, *others, *alone, *rest]
+    every = [*starts, *proposing, *begin, *fewer, *orders, *others, *alone, *rest]
     return [choices for choices in every if space.offers(choices)]

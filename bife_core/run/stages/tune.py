@@ -43,7 +43,7 @@ from bife_core.tuning.large_classes import READ
 from bife_core.tuning.proposals import MOST, read_configurations
 from bife_core.tuning.space import (
     FOUND,
-    INEQUALITIES,
+    FROM_INSTANCES,
     ORDERS,
     ROWS,
     Choices,
@@ -181,7 +181,7 @@ def _validated(
 
 def _family_facts(config: PipelineConfig, runtime: Runtime, design: Sequence[Instance]) -> FamilyFacts:
     """Return what the first instances allow to tune; nothing if that is not tuned."""
-    if config.tune.groups and not {ROWS, ORDERS, INEQUALITIES} & {*config.tune.groups}:
+    if config.tune.groups and not FROM_INSTANCES & {*config.tune.groups}:
         return FamilyFacts()
     paths = [instance.path for instance in design[:READ]]
     call, arguments = "bife_core.tuning.large_classes:in_worker", {"instances": [*map(str, paths)]}
@@ -210,7 +210,7 @@ def _proposed(
         fields = described | {
             "benchmark": (config.generator.about or config.instances.kind).replace("_", " "),
             "space": "\n".join(
-                f"- {row.name}: {' | '.join(row.choices)}{f' ({row.description})' * (row.group == ROWS)}"
+                f"- {row.name}: {' | '.join(row.choices)}{f' ({row.description})' * (row.group in (ROWS, ORDERS))}"
                 for row in space.rows
             ),
         }

@@ -51,7 +51,8 @@ class Configuration(Method):
     """SCIP with the parameters `params`, under which `branching` chooses the variable.
 
     Rows of the classes `on_demand` enter the LP when they are violated, SCIP branches on integer variables of the
-    classes `first` before others, a `start` proposes solutions before SCIP solves, and `inequalities` that are
+    classes `first` before others, presolving aggregates `implied_free` variables of equations, ``continuous`` or
+    ``all``, whose bounds rows imply, a `start` proposes solutions before SCIP solves, and `inequalities` that are
     ``knapsack`` are facets of the knapsacks of binaries, each proven before SCIP gets it. It was found with the SCIP
     of the version `scip`, by default this one. Limits, tolerances and seeds are refused.
 
@@ -68,6 +69,7 @@ class Configuration(Method):
     params: dict[str, Parameter] = Field(default_factory=dict)
     on_demand: RowClasses = ()
     first: VariableClasses = ()
+    implied_free: Literal["continuous", "all"] | None = None
     branching: AnyMethod = ScipMethod.model_construct(name=RPB)
     start: AnyStart | None = None
     inequalities: Kind | None = None
@@ -123,10 +125,10 @@ class Configuration(Method):
 
     @property
     def _further(self) -> tuple[object, ...]:
-        inequalities = self.inequalities and f"inequalities {self.inequalities}"
-        return tuple(
-            filter(None, (self.on_demand, self.first, self.start and self.start.identity, inequalities))
-        )
+        named = {"inequalities": self.inequalities, "implied free": self.implied_free}
+        values = (f"{name} {value}" for name, value in named.items() if value)
+        start = self.start and self.start.identity
+        return (*filter(None, (self.on_demand, self.first, start)), *values)
 
     @property
     def changes(self) -> str:
@@ -139,6 +141,7 @@ class Configuration(Method):
         lacks = [] if self._in_charge else ["what branches"]
         lacks += ["its rows on demand"] if self.on_demand else []
         lacks += ["its order of branching"] if self.first else []
+        lacks += ["its aggregation of implied free variables"] if self.implied_free else []
         lacks += ["its start"] if self.start else []
         return (*lacks, "its inequalities") if self.inequalities else tuple(lacks)
 
@@ -150,7 +153,7 @@ class Configuration(Method):
     @property
     def runs_code(self) -> bool:
         """Whether compiled code takes part in the solve."""
-        return bool(self.on_demand) or self.branching.runs_code
+        return bool(self.on_demand or self.implied_free) or self.branching.runs_code
 
     @property
     def settings(self) -> str:
@@ -175,7 +178,7 @@ class Configuration(Method):
 
     @property
     def chosen(self) -> str:
-        """The settings as a person would choose them, rows on demand, the order of branching and inequalities.
+        """The settings as a person would choose them, and what is chosen beside them but for branching and start.
 
         SCIP's predefined settings are named where these stand for many of its parameters, which `settings` has one by
         one; then come the parameters that differ from them.
@@ -196,8 +199,9 @@ class Configuration(Method):
         )
         rows = "".join(f"# on demand: {name}\n" for name in self.on_demand)
         rows += "".join(f"# branched on first: {name}\n" for name in self.first)
-        written = "" if self.inequalities is None else f"# inequalities: {self.inequalities}\n"
-        return emphases + _written(self._in_charge | rest) + rows + written
+        named = {"inequalities": self.inequalities, "implied free variables aggregated": self.implied_free}
+        further = "".join(f"# {name}: {value}\n" for name, value in named.items() if value)
+        return emphases + _written(self._in_charge | rest) + rows + further
 
     @property
     def shown(self) -> str:
@@ -256,11 +260,11 @@ class Configuration(Method):
             raise RuleError(f"{name} is no method: {describe(error)}") from error
 
     def attach(self, model: pyscipopt.Model, guard: bool | Guard = False) -> BranchingStats | None:
-        """Set the parameters, put rows on demand, set the order of branching and attach the branching method.
+        """Set the parameters, rows on demand and order of branching, and attach presolver and branching method.
 
         A parameter that the model has fixed, or not at SCIP's default, stays; a warning names these. Others say that
-        the model has no row of the classes on demand, no variable to branch on first or priorities of its own, or
-        that it was found with another minor version of SCIP.
+        the model has no row of the classes on demand, no variable to branch on first or priorities of its own, that
+        its variables stay since it may get rows or columns, or that it was found with another minor version of SCIP.
         """
         if self.scip.rpartition(".")[0] != (present_scip := scip_version()).rpartition(".")[0]:
             other = f"{self.name} was found with SCIP {self.scip}, and this is SCIP {present_scip}: compare it anew."
@@ -282,6 +286,13 @@ class Configuration(Method):
 
             does = "puts rows on demand and sets what is branched on first"
             Later.include(model, "classes", does, partial(self._arrange, transformed=True), turn=0)
+        if self.implied_free is not None:
+            from bife_core.solver.scip.implied_free import ImpliedFree, keeps_all
+
+            if why := keeps_all(model):
+                warnings.warn(f"{self.name} aggregates no implied free variables: {why}.", stacklevel=4)
+            else:
+                ImpliedFree.include(model, integers=self.implied_free == "all")
         return self.branching.attach(model, guard)
 
     def _arrange(self, model: pyscipopt.Model, transformed: bool = False, stacklevel: int = 2) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ctypes
 from functools import cache
+from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
@@ -19,6 +20,7 @@ from bife_core.base.errors import SolverError
 from bife_core.solver.scip.compiled import free_layout as layout
 from bife_core.solver.scip.exactness import LINEAR
 from bife_core.solver.scip.libscip import check, constraint_handlers, function, has_pricers, scip_address
+from bife_core.solver.scip.reader import read_model
 
 NAME: Final = "bife_implied_free"
 
@@ -145,6 +147,21 @@ def keeps_all(model: pyscipopt.Model) -> str:
     if constraint_handlers(model) - _usual_handlers():
         return "it has a constraint handler of its own"
     return "columns may be added" if has_pricers(model) else ""
+
+
+def aggregated_in(path: Path, limit_s: float) -> int:
+    """Return how many variables of an instance are replaced, integer ones too, in presolving of `limit_s` CPU seconds.
+
+    Raises `InstanceError` if it cannot be read.
+    """
+    model = read_model(path)
+    model.setParams({"timing/clocktype": 1, "limits/time": limit_s})
+    ImpliedFree.include(model, integers=True)
+    presolver = function("SCIPfindPresol", ctypes.c_void_p)(
+        ctypes.c_void_p(scip_address(model)), NAME.encode()
+    )
+    model.presolve()
+    return int(function("SCIPpresolGetNAggrVars")(ctypes.c_void_p(presolver)))
 
 
 @cache

@@ -210,3 +210,23 @@ def test_start_methods_come_first_where_objectives_are_compared(knapsacks, tmp_p
     context = SolveContext(config, SolverConfig(), InProcess(), Store(tmp_path))
     tried = tuned(knapsacks[:1], context, trials=3).trials[1:]
     assert [trial.choices for trial in tried] == [{"start": "local_search"}, {"start": "restricted"}]
+
+
+def test_fewer_variables_and_orders_of_branching_are_tried_beside_what_is_best(
+    knapsacks, tmp_path, monkeypatch
+):
+    def run(_, method):
+        won = method.branching.identity == "pscost"
+        return Raced(costs=(1.0,), ratio=0.5 if won else 2.0, seen=2, cpu_s=1.0, won=won)
+
+    monkeypatch.setattr("bife_core.measure.trials.TrialRace.run", run)
+    facts = FamilyFacts(classes={"variables/u": "", "variables/v": ""}, implied_free=True)
+    space = Space({"pscost": METHODS["pscost"]}, facts=facts)
+    found = tune(knapsacks[:1], solving(InProcess(), tmp_path), space, 1e3, seed=None)
+    choices = [trial.choices for trial in found.trials[1:]]
+    best = LEAN | {"branching": "pscost"}
+    assert choices[0] == best
+    # Each wins here, so that the next is tried beside it too.
+    fewer = best | {"implied_free": "continuous"}
+    both = fewer | {"variables/u": "first"}
+    assert choices[2:5] == [fewer, both, both | {"variables/v": "first"}]

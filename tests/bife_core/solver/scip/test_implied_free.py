@@ -5,14 +5,21 @@ import random
 
 import pyscipopt
 import pytest
+from pydantic import ValidationError
 
 from bife_core.base.errors import SolverError
 from bife_core.instances.base import Place
 from bife_core.instances.families.unit_commitment import FAMILY, unit_commitment
 from bife_core.instances.milp import mps_text
+from bife_core.solver.methods.attach import attach
+from bife_core.solver.methods.configuration import Configuration
+from bife_core.solver.methods.references import method_of
 from bife_core.solver.scip.exactness import violation_of
 from bife_core.solver.scip.implied_free import NAME, ImpliedFree, keeps_all
 from bife_core.solver.scip.libscip import function, scip_address, scip_errors
+from bife_core.solver.scip.reader import read_model
+from bife_core.tuning.large_classes import family_facts
+from bife_core.tuning.space import Space
 
 
 def aggregated(model):
@@ -220,3 +227,46 @@ def test_a_refusal_is_an_error(monkeypatch):
         scip_errors("It failed"),
     ):
         model.optimize()
+
+
+def test_a_configuration_has_them_aggregated_now_and_in_a_problem_read_later(tmp_path):
+    plant(kind="I").writeProblem(str(file := tmp_path / "model.lp"), verbose=False)
+    for kind, some in (("continuous", False), ("all", True)):
+        attach(model := read_model(file), Configuration(implied_free=kind))
+        model.optimize()
+        assert (aggregated(model) > 0) is some
+        later = pyscipopt.Model()
+        later.hideOutput()
+        attach(later, Configuration(implied_free=kind))
+        later.readProblem(str(file))
+        later.optimize()
+        assert aggregated(later) == aggregated(model)
+
+
+def test_a_configuration_with_them_is_json_and_says_what_it_aggregates(tmp_path):
+    method = Configuration(implied_free="all")
+    assert method_of(method.text, "fewer") == method
+    assert method.identity not in (
+        Configuration().identity,
+        Configuration(implied_free="continuous").identity,
+    )
+    assert "# implied free variables aggregated: all" in method.shown
+    _, settings = method.files(tmp_path / "found.set").values()
+    assert "# Without its aggregation of implied free variables, which found.json has." in settings
+    with pytest.raises(ValidationError, match="Input should be 'continuous' or 'all'"):
+        Configuration(implied_free="some")
+
+
+def test_a_model_with_a_constraint_handler_keeps_its_variables_with_a_warning():
+    (model := plant()).includeConshdlr(pyscipopt.Conshdlr(), "lazy", "", needscons=False)
+    with pytest.warns(UserWarning, match="aggregates no implied free variables: it has a constraint handler"):
+        attach(model, Configuration(implied_free="all"))
+
+
+def test_they_are_tuned_where_instances_have_them(tmp_path):
+    plant().writeProblem(str(some := tmp_path / "some.lp"), verbose=False)
+    (none := tmp_path / "none.lp").write_text("Minimize\n o: x + y\nSubject To\n c: x + y >= 1\nEnd\n")
+    for files, tuned in (([some], True), ([some, none], False)):
+        space = Space({}, facts=family_facts([*map(str, files)]))
+        assert ("implied_free" in {row.name for row in space.rows}) is tuned
+    assert Space({}).configuration({"implied_free": "all"}) == Configuration(implied_free="all")
