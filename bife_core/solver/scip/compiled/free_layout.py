@@ -19,13 +19,15 @@ from typing import Final
     CODE,
     USED,
     FREE,
-) = range(13)
+    STARTS,
+) = range(14)
 """Positions in `words`. Given: the SCIP*, the numbers of variables, constraints and handlers of linear rows, the
 address of the handler ``linear``, whether integers count, the room for a row and for entries, and the work allowed.
 Told: the work left, how many variables were aggregated, SCIP's return code; and of the entries how many were used, and
-the first that is free again, plus 1.
+the first that is free again, plus 1; then room for where each size begins in the order.
 """
-WORDS: Final = 13
+MOST_ROWS: Final = 30
+WORDS: Final = STARTS + MOST_ROWS + 2
 
 DONE, MORE_ROOM, MORE_ENTRIES, UNKNOWN, INFEASIBLE, REFUSED = range(6)
 """What the call came to: done; nothing yet, since a row, or all of them, need more room than there is, or a constraint

@@ -26,9 +26,11 @@ from bife_core.solver.scip.compiled.free_layout import (
     LINEAR,
     MORE_ENTRIES,
     MORE_ROOM,
+    MOST_ROWS,
     REFUSED,
     ROOM,
     SCIP,
+    STARTS,
     UNKNOWN,
     USED,
     VARIABLES,
@@ -61,7 +63,6 @@ _multiaggregate = api.external(
 _IMPLIES, _EQUATION = 1, 2
 """Bits of a row's kind."""
 
-MOST_ROWS: Final = 30
 MOST_FILL: Final = 10
 _PIVOT: Final = 0.01
 """A coefficient that is divided by is at least this part of the largest of its row and of its column."""
@@ -255,16 +256,25 @@ def _read_variables(s):
 
 
 @jit
+def _is_candidate(s, col):
+    kind = s.words[INTEGERS] or s.integral[col] == 0
+    return kind and s.stays[col] == 0 and 0 < s.col_size[col] <= MOST_ROWS
+
+
+@jit
 def _sorted(s):
     """Order what may be replaced by the number of rows; return how many variables that is."""
-    count = 0
-    s.words[WORK] -= s.words[VARIABLES]
-    for size in range(1, MOST_ROWS + 1):
-        for col in range(s.words[VARIABLES]):
-            replaceable = s.stays[col] == 0 and (s.words[INTEGERS] or s.integral[col] == 0)
-            if s.col_size[col] == size and replaceable:
-                s.order[count] = col
-                count += 1
+    words = s.words
+    for col in range(words[VARIABLES]):
+        if _is_candidate(s, col):
+            words[STARTS + s.col_size[col] + 1] += 1
+    for size in range(1, MOST_ROWS + 2):
+        words[STARTS + size] += words[STARTS + size - 1]
+    count = words[STARTS + MOST_ROWS + 1]
+    for col in range(words[VARIABLES]):
+        if _is_candidate(s, col):
+            s.order[words[STARTS + s.col_size[col]]] = col
+            words[STARTS + s.col_size[col]] += 1
     return count
 
 
