@@ -287,13 +287,12 @@ def tune(
 def _first(starts: Sequence[Choices], space: Space, long: bool, primal: bool) -> list[Choices]:
     """Return what is tried first: `starts`, then `STARTING_SETTINGS`, with methods that no start names.
 
-    Choices without `BRANCHING` are tried with the best method so far. Where solves are long, so that few are tried, the
-    largest class of rows on demand follows the first method without cuts, which wins at once or is ended early; else
-    it follows all methods without cuts, whose cost ends it early. Beside what is best by then, fewer variables follow,
-    and each class of variables branched on first; then the other classes of rows, which are also put on demand beside
-    that. Where rows are knapsacks their facets come before all that, since SCIP without any cuts may take so long on
-    such rows that no time is left for more. Where solves are compared by their objectives, start methods come before
-    all.
+    Choices without `BRANCHING` are tried with the best method so far. What only some families have comes after the
+    methods without cuts, whose cost ends it early; where solves are long, so that few are tried, after the first of
+    them. Beside what is best by then, fewer variables are tried, and each class of variables branched on first; then
+    classes of rows on demand, the largest first, which are also put on demand beside what is best. Where rows are
+    knapsacks their facets come before all that, since SCIP without any cuts may take so long on such rows that no time
+    is left for more. Where solves are compared by their objectives, start methods come before all.
     """
     named = {start.get(BRANCHING) for start in starts}
     methods = [name for name in (*space.methods, RPB) if name not in named]
@@ -315,9 +314,9 @@ def _first(starts: Sequence[Choices], space: Space, long: bool, primal: bool) ->
     facets = [
         {**start, **branching} for start in STARTING_SETTINGS if INEQUALITIES in start and space.knapsacks
     ]
-    before = min(1, first) if long and classes else first
-    begin = [*facets, *further[:before], *largest]
+    before = min(1, first) if long and (classes or fewer or orders) else first
+    begin = [*facets, *further[:before]]
     proposing = [start for start in BESIDE_THE_BEST if START in start and primal]
     rest = [*BESIDE_THE_BEST, *further[before:]] if long else [*further[before:], *BESIDE_THE_BEST]
-    every = [*starts, *proposing, *begin, *fewer, *orders, *others, *alone, *rest]
+    every = [*starts, *proposing, *begin, *fewer, *orders, *largest, *others, *alone, *rest]
     return [choices for choices in every if space.offers(choices)]
