@@ -209,7 +209,7 @@ FAMILY = Family(
     data=(DATA / UNITS, DATA / HOURS),
     notes=(
         "unit_commitment has the twelve days of RTS-GMLC in pglib-uc with demand varied by 5 % a day; an area by "
-        "itself is of BiFE's making. Nearly all the work is done at the root, so a rule can save little.",
+        "itself is of BiFE's making. On most days nearly all the work is done at the root, where a rule saves nothing.",
         "Instances of unit_commitment on the same day are one group and count once: there are "
         f"{len(_DAYS['test'])} groups of test instances, however many are drawn.",
     ),
