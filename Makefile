@@ -58,7 +58,7 @@ check: lint
 
 # Three processes on two cores: tests also wait, for servers, limits and clocks; each makes what its tests share anew.
 test: $(STAMP)
-	$(BIN)/python -m pytest -n 3 --no-loadscope-reorder $(PYTEST)
+	$(BIN)/python -m pytest -n 4 --no-loadscope-reorder $(PYTEST)
 
 long: $(STAMP)
 	$(BIN)/python -m pytest -m long
