@@ -56,7 +56,7 @@ QUICK := $(addprefix tests/test_,documents.py layering.py packaging.py) $(wildca
 check: lint
 	$(BIN)/python -m pytest -n 2 -m "not slow and not long and not browser" $(QUICK)
 
-# Three processes on two cores: tests also wait, for servers, limits and clocks; each makes what its tests share anew.
+# Four processes on two cores: tests also wait, for servers, limits and clocks; each makes what its tests share anew.
 test: $(STAMP)
 	$(BIN)/python -m pytest -n 4 --no-loadscope-reorder $(PYTEST)
 
