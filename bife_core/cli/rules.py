@@ -131,7 +131,7 @@ def export(
         say(f"note: The start {start.name} is left out: it needs Python (bife solve MODEL --rule {rule}).")
     for left in ("inequalities", "implied_free"):
         if getattr(configuration, left) is not None:
-            say(f"note: {left} is left out, since it needs Python (bife solve MODEL --rule {rule}).")
+            say(f"note: Left out, since only Python has it: {left} (bife solve MODEL --rule {rule}).")
     if compiled:
         say(f"Compiled {program}, SCIP's command line with what was found: {compile_program(output)}")
 

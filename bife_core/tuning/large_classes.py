@@ -42,24 +42,23 @@ def family_facts(instances: Sequence[str]) -> FamilyFacts:
         of_rows, total = Rows(model), model.getNConss()
         knapsacks = knapsacks and has_knapsacks(model)
         searchable = searchable and fits(problem_of(model, seed=0, limit_s=0.0))
-        fewer = _LEAST_AGGREGATED * model.getNVars()
-        implied_free = implied_free and aggregated_in(Path(path), _PRESOLVING_S) >= fewer
         least = max(_LEAST, _LEAST_SHARE * total)
         rows.append({name: count for name, count in of_rows.counts.items() if count >= least})
         by_class = classes_of(model)
         integers = sum(map(len, by_class.values()))
         least = _LEAST_SHARE * integers if len(by_class) > 1 else math.inf
         variables.append({name: len(of) for name, of in by_class.items() if len(of) >= least})
-        if examples:
-            continue
-        constraints = model.getConss()
-        for name, place in of_rows.examples.items():
-            share = 100 * of_rows.counts[name] / total
-            examples[name] = f"{share:.0f} % of the rows, such as {row_text(model, constraints[place])}"
-        for name, of in by_class.items():
-            examples[name] = (
-                f"{100 * len(of) / integers:.0f} % of the integer variables, such as {of[0].name}"
-            )
+        if not examples:
+            constraints = model.getConss()
+            for name, place in of_rows.examples.items():
+                share = 100 * of_rows.counts[name] / total
+                examples[name] = f"{share:.0f} % of the rows, such as {row_text(model, constraints[place])}"
+            for name, of in by_class.items():
+                share = 100 * len(of) / integers
+                examples[name] = f"{share:.0f} % of the integer variables, such as {of[0].name}"
+        fewer = _LEAST_AGGREGATED * model.getNVars()
+        # Last, since it presolves the model.
+        implied_free = implied_free and aggregated_in(model, _PRESOLVING_S) >= fewer
     classes = {name: examples[name] for counts in (rows, variables) for name in _largest(counts)}
     return FamilyFacts(classes=classes, knapsacks=knapsacks, searchable=searchable, implied_free=implied_free)
 

@@ -41,9 +41,6 @@ ORDERS: Final = "order of branching"
 FIRST: Final = "first"
 """The choice to branch on a class of variables before others."""
 
-FROM_INSTANCES: Final = frozenset({ROWS, ORDERS, "inequalities", "presolving"})
-"""The groups with rows that only some families have."""
-
 _BY_CLASS: Final = {PREFIX: (ROWS, "first_lp", ON_DEMAND), VARIABLES: (ORDERS, "any", FIRST)}
 """The group and the choices of a class, by the beginning of its name."""
 
@@ -70,6 +67,9 @@ INEQUALITIES: Final = "inequalities"
 
 IMPLIED_FREE: Final = "implied_free"
 """The row of the variables that presolving aggregates beside SCIP's."""
+
+FROM_INSTANCES: Final = frozenset({ROWS, ORDERS, INEQUALITIES, "presolving"})
+"""The groups with rows that only some families have."""
 
 START: Final = "start"
 """The row whose choices are start methods, but for the first."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import ctypes
 from functools import cache
-from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
@@ -20,7 +19,6 @@ from bife_core.base.errors import SolverError
 from bife_core.solver.scip.compiled import free_layout as layout
 from bife_core.solver.scip.exactness import LINEAR
 from bife_core.solver.scip.libscip import check, constraint_handlers, function, has_pricers, scip_address
-from bife_core.solver.scip.reader import read_model
 
 NAME: Final = "bife_implied_free"
 
@@ -149,12 +147,8 @@ def keeps_all(model: pyscipopt.Model) -> str:
     return "columns may be added" if has_pricers(model) else ""
 
 
-def aggregated_in(path: Path, limit_s: float) -> int:
-    """Return how many variables of an instance are replaced, integer ones too, in presolving of `limit_s` CPU seconds.
-
-    Raises `InstanceError` if it cannot be read.
-    """
-    model = read_model(path)
+def aggregated_in(model: pyscipopt.Model, limit_s: float) -> int:
+    """Presolve a model for `limit_s` CPU seconds; return how many variables are replaced, integer ones too."""
     model.setParams({"timing/clocktype": 1, "limits/time": limit_s})
     ImpliedFree.include(model, integers=True)
     presolver = function("SCIPfindPresol", ctypes.c_void_p)(
