@@ -35,7 +35,7 @@ def full_name(method: str) -> str:
 
 def say(sentence: str = "") -> None:
     """Print a sentence as it is, however long and whatever it holds."""
-    standard_output().print(sentence, markup=False, soft_wrap=True)
+    print(sentence)
 
 
 def styled(text: str, style: str) -> Text:

@@ -69,7 +69,7 @@ def run_in_turn(home, commands):
 
 def test_help_loads_nothing_slow_and_solving_neither_prefect_nor_mlflow(tmp_path):
     solve = ("solve", str(FOREIGN / "lseu.mps"), "--rule", "paper_ca", "--quiet")
-    assert run_in_turn(tmp_path, [("--help",), solve]) == ["0", "0 pydantic pyscipopt rich"]
+    assert run_in_turn(tmp_path, [("--help",), solve]) == ["0", "0 pydantic pyscipopt"]
 
 
 def test_what_is_empty_or_refused_loads_nothing_that_takes_seconds(tmp_path):

@@ -311,11 +311,10 @@ def test_recorded_solves_are_kept_for_the_watch_over_the_rule(solve, monkeypatch
 
 
 @pytest.mark.parametrize(("cpu_s", "ratio"), [((0.002, 0.009), "-"), ((0.002, 0.02), "0.100")])
-def test_seconds_within_a_tick_of_scips_clock_have_no_ratio(monkeypatch, cpu_s, ratio):
-    shown = []
-    monkeypatch.setattr("bife_core.cli.solve.show_table", lambda _, rows: shown.extend(rows))
+def test_seconds_within_a_tick_of_scips_clock_have_no_ratio(capsys, cpu_s, ratio):
     _show([], [result(cpu_s=one) for one in cpu_s])
-    assert [row[-1] for row in shown if row[0] in ("nodes", "CPU s")] == ["1.000", ratio]
+    shown = capsys.readouterr().out
+    assert [row(shown, name)[-1] for name in ("nodes", "CPU s")] == ["1.000", ratio]
 
 
 def test_a_configuration_with_a_start_says_what_became_of_it_and_what_an_export_lacks(
