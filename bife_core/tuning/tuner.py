@@ -45,13 +45,16 @@ _LEAN: Final[Choices] = {"separating": "off", "heuristics": "off"}
 _AT_ROOT: Final[Choices] = {**_FEW_TRIES, "separating/maxrounds": "0"}
 """Cuts at the root alone, without long looking for those of aggregated rows, on which SCIP spends most of its root."""
 
+_FEW_ROUNDS: Final[Choices] = {**_AT_ROOT, "heuristics": "off", "separating/maxroundsroot": "5"}
+"""So few that the root costs little, and its bound is nearly that of many; no cuts may cost a long tree."""
+
 STARTING_SETTINGS: Final[tuple[Choices, ...]] = (
     _LEAN,
     {**_AT_ROOT, "heuristics": "off"},
     # One kind of cuts may be all that is worth its time: on independent sets that of cliques and odd cycles.
     {**_LEAN, "separators": "clique+oddcycle"},
     {**_LEAN, INEQUALITIES: "knapsack"},
-    {**_AT_ROOT, "heuristics": "off", "separating/maxroundsroot": "5"},
+    _FEW_ROUNDS,
     {**_LEAN, "separators": "gomory"},
     _AT_ROOT,
     {},
@@ -289,10 +292,11 @@ def _first(starts: Sequence[Choices], space: Space, long: bool, primal: bool) ->
 
     Choices without `BRANCHING` are tried with the best method so far. What only some families have comes after the
     methods without cuts, whose cost ends it early; where solves are long, so that few are tried, after the first of
-    them. Beside what is best by then, fewer variables are tried, and each class of variables branched on first; then
-    classes of rows on demand, the largest first, which are also put on demand beside what is best. Where rows are
-    knapsacks their facets come before all that, since SCIP without any cuts may take so long on such rows that no time
-    is left for more. Where solves are compared by their objectives, start methods come before all.
+    them and a few rounds of cuts. Beside what is best by then, fewer variables are tried, and each class of variables
+    branched on first; then classes of rows on demand, the largest first, which are also put on demand beside what is
+    best. Where rows are knapsacks their facets come before all that, since SCIP without any cuts may take so long on
+    such rows that no time is left for more. Where solves are compared by their objectives, start methods come before
+    all.
     """
     named = {start.get(BRANCHING) for start in starts}
     methods = [name for name in (*space.methods, RPB) if name not in named]
@@ -315,7 +319,8 @@ def _first(starts: Sequence[Choices], space: Space, long: bool, primal: bool) ->
         {**start, **branching} for start in STARTING_SETTINGS if INEQUALITIES in start and space.knapsacks
     ]
     before = min(1, first) if long and (classes or fewer or orders) else first
-    begin = [*facets, *further[:before]]
+    rounds = [{**_FEW_ROUNDS, BRANCHING: name} for name in methods[:1] if long]
+    begin = [*facets, *further[:before], *rounds]
     proposing = [start for start in BESIDE_THE_BEST if START in start and primal]
     rest = [*BESIDE_THE_BEST, *further[before:]] if long else [*further[before:], *BESIDE_THE_BEST]
     every = [*starts, *proposing, *begin, *fewer, *orders, *largest, *others, *alone, *rest]
