@@ -1,4 +1,4 @@
-"""Where `implied_free` finds what Python gives it, and what it tells; nothing here is compiled."""
+"""Where `implied_free` and `free_rows` read what Python gives them and write results; nothing here is compiled."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from typing import Final
 ) = range(14)
 """Positions in `words`. Given: the SCIP*, the numbers of variables, constraints and handlers of linear rows, the
 address of the handler ``linear``, whether integers count, the room for a row and for entries, and the work allowed.
-Told: the work left, how many variables were aggregated, SCIP's return code; and of the entries how many were used, and
-the first that is free again, plus 1; then room for where each size begins in the order.
+Written: the work left, how many variables were aggregated, SCIP's return code; and of the entries how many were used,
+and the first that is free again, plus 1; then room for where each size begins in the order.
 """
 MOST_ROWS: Final = 30
 WORDS: Final = STARTS + MOST_ROWS + 2

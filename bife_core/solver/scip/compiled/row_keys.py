@@ -6,23 +6,16 @@ from __future__ import annotations
 from typing import Final
 
 import numpy as np
-from numba import float64, int32, int64, types
+from numba import int32, int64, types
 
 from bife_core.solver.jit import jit
 from bife_core.solver.scip.compiled import api
 from bife_core.solver.scip.compiled.memory import byte_at, float64_view, int64_at, int64_view
 
 _constraint_name = api.external("SCIPconsGetName", int64(int64))
-_constraint_handler = api.external("SCIPconsGetHdlr", int64(int64))
-_constraint_size = api.external("SCIPgetConsNVars", int32(int64, int64, int64, int64))
-_constraint_vars = api.external("SCIPgetConsVars", int32(int64, int64, int64, int32, int64))
-_constraint_vals = api.external("SCIPgetConsVals", int32(int64, int64, int64, int32, int64))
-_constraint_lhs = api.external("SCIPconsGetLhs", float64(int64, int64, int64))
-_constraint_rhs = api.external("SCIPconsGetRhs", float64(int64, int64, int64))
 _set_initial = api.external("SCIPsetConsInitial", int32(int64, int64, int32))
 _set_removable = api.external("SCIPsetConsRemovable", int32(int64, int64, int32))
 _var_is_binary = api.external("SCIPvarIsBinary", types.uint8(int64))
-_var_is_integral = api.external("SCIPvarIsIntegral", types.uint8(int64))
 
 LE: Final = 1
 GE: Final = 2
@@ -98,7 +91,7 @@ def _structure(variables, values, low, high, infinity):
             binaries, integers, others = counts
             if _var_is_binary(variable):
                 binaries = min(binaries + 1, MANY)
-            elif _var_is_integral(variable):
+            elif api.var_is_integral(variable):
                 integers = min(integers + 1, MANY)
             else:
                 others = min(others + 1, MANY)
@@ -121,21 +114,21 @@ def row_keys(scip, constraints, n, keys, handlers, n_handlers, room, capacity):
     flag, infinity = int64_at(success), api.infinity(scip)
     for k in range(n):
         row, out[k] = rows[k], 0
-        handler = _constraint_handler(row)
+        handler = api.constraint_handler(row)
         linear = False
         for h in range(n_handlers):
             linear |= linear_handlers[h] == handler
         if not linear:
             continue
         flag[0] = 0
-        _constraint_size(scip, row, variables, success)
+        api.constraint_size(scip, row, variables, success)
         size = int64_at(variables)[0] & 0x7FFFFFFF
-        low, high = _constraint_lhs(scip, row, success), _constraint_rhs(scip, row, success)
+        low, high = api.constraint_lhs(scip, row, success), api.constraint_rhs(scip, row, success)
         free = low <= -infinity and high >= infinity
         if free or low == high or size == 0 or size > capacity:
             continue
-        _constraint_vars(scip, row, variables, int32(capacity), success)
-        _constraint_vals(scip, row, values, int32(capacity), success)
+        api.constraint_vars(scip, row, variables, int32(capacity), success)
+        api.constraint_vals(scip, row, values, int32(capacity), success)
         structure = _structure(int64_view(variables, size), float64_view(values, size), low, high, infinity)
         out[k] = _stem_hash(_constraint_name(row)) << STEM_BITS | structure
     return 0
