@@ -24,7 +24,8 @@ class CoreSlots:
     """One lock file per core and machine in a directory, by default the user's (`bife_core.base.places.core_slots`).
 
     Solves on one core at the same time would spoil each other's times. The system releases a slot when its holder dies.
-    Waiting callers queue, so that none waits for ever: the first tries all cores, the others try for its place.
+    Waiting callers that may use the same cores queue, so that none waits for ever: the first tries all of these, the
+    others try for its place.
     """
 
     def __init__(self, directory: Path | None = None) -> None:
@@ -35,8 +36,10 @@ class CoreSlots:
     def hold(self, preferred: int, given_up: Callable[[], bool] = lambda: False) -> Iterator[int]:
         """Hold a free core, the preferred one if possible; raise `WorkerFailure` once `given_up` while waiting."""
         cores = (preferred, *(core for core in usable_cores() if core != preferred))
+        # One that may use a single core must not keep those waiting whose cores are free.
+        line = f"line-{sum(1 << core for core in cores):x}"
         with ExitStack() as held:
-            with self._first_of(["line"], given_up):
+            with self._first_of([line], given_up):
                 position = held.enter_context(self._first_of([f"core-{core}" for core in cores], given_up))
             yield cores[position]
 

@@ -104,6 +104,27 @@ def test_one_who_comes_back_at_once_lets_others_go_first(tmp_path, one_core):
     assert {"a", "b"} <= set(turns[:5])
 
 
+def test_one_that_waits_for_a_core_holds_up_none_that_may_use_another(tmp_path, monkeypatch):
+    may_use, waits = [(0,)], threading.Event()
+    monkeypatch.setattr("bife_core.workers.cores.usable_cores", lambda: may_use[-1])
+
+    def wait():
+        with (
+            pytest.raises(WorkerFailure, match="waited for a core"),
+            CoreSlots(tmp_path).hold(0, lambda: waits.set() or bool(may_use[1:])),
+        ):
+            pass
+
+    with CoreSlots(tmp_path).hold(0):
+        waiting = threading.Thread(target=wait)
+        waiting.start()
+        assert waits.wait(30)
+        may_use.append((0, 1))
+        with CoreSlots(tmp_path).hold(0, lambda: True) as core:
+            assert core == 1
+        waiting.join()
+
+
 def test_calls_of_two_pools_never_share_a_core(one_core):
     with WorkerPool(1) as first, WorkerPool(1) as second:
         for pool in (first, second):
