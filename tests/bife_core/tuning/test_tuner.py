@@ -14,7 +14,7 @@ from bife_core.solver.scip.settings import SolverConfig
 from bife_core.store import Store
 from bife_core.tuning.proposals import Tpe
 from bife_core.tuning.space import FamilyFacts, Space
-from bife_core.tuning.tuner import STARTING_SETTINGS, Trial, Tuning, tune
+from bife_core.tuning.tuner import FEW_ROUNDS, STARTING_SETTINGS, Trial, Tuning, tune
 from bife_core.workers import InProcess
 from tests.support.stored import counts
 
@@ -92,7 +92,7 @@ def test_the_default_settings_count_where_they_have_a_part_of_the_budget(knapsac
 
 
 @pytest.mark.parametrize(
-    ("long_s", "second"), [(0.0, {"separating/maxroundsroot": "5"}), (1e3, LEAN | {"branching": RPB})]
+    ("long_s", "second"), [(0.0, FEW_ROUNDS | {"branching": "pscost"}), (1e3, LEAN | {"branching": RPB})]
 )
 def test_rows_on_demand_come_early_after_a_few_cuts_where_solves_are_long_and_then_beside_what_is_best(
     long_s, second, knapsacks, tmp_path, monkeypatch
@@ -100,7 +100,8 @@ def test_rows_on_demand_come_early_after_a_few_cuts_where_solves_are_long_and_th
     monkeypatch.setattr("bife_core.tuning.tuner._LONG_S", long_s)
 
     def run(_, method):
-        won = method.params == lean and not method.on_demand and method.branching.identity == "pscost"
+        plain = not method.on_demand and method.start is None
+        won = method.params == lean and plain and method.branching.identity == "pscost"
         return Raced(costs=(1.0,), ratio=0.5 if won else 2.0, seen=2, cpu_s=1.0, won=won)
 
     monkeypatch.setattr("bife_core.measure.trials.TrialRace.run", run)
@@ -109,9 +110,11 @@ def test_rows_on_demand_come_early_after_a_few_cuts_where_solves_are_long_and_th
     lean = space.configuration(LEAN).params
     found = tune(knapsacks[:1], solving(InProcess(), tmp_path), space, 1e3, seed=None)
     choices = [trial.choices for trial in found.trials[1:]]
-    assert [rows[0] in each for each in choices[:4]] == [False, False, True, True]
     assert {"branching": RPB, **choices[1]}.items() >= second.items()
-    assert choices[2]["branching"] == "pscost"
+    early = [] if long_s else [LEAN | {"branching": "pscost", "start": "restricted"}]
+    assert choices[2 : 2 + len(early)] == early
+    assert [rows[0] in each for each in choices[2 + len(early) :][:2]] == [True, True]
+    assert choices[2 + len(early)]["branching"] == "pscost"
     beside = [each for each in choices if each.keys() & set(rows) and each.get("separating") == "off"]
     assert beside == [LEAN | {"branching": "pscost", name: "on_demand"} for name in rows]
 
@@ -120,7 +123,11 @@ def test_rows_on_demand_come_early_after_a_few_cuts_where_solves_are_long_and_th
     ("methods", "rows", "first"),
     [
         (METHODS, (), [LEAN | {"branching": name} for name in METHODS] + [LEAN]),
-        ({}, ("rows/link/c_minus_b_le_0",), [{"heuristics": "off", "rows/link/c_minus_b_le_0": "on_demand"}]),
+        (
+            {},
+            ("rows/link/c_minus_b_le_0",),
+            [{"start": "restricted"}, {"heuristics": "off", "rows/link/c_minus_b_le_0": "on_demand"}],
+        ),
     ],
 )
 def test_where_solves_are_long_what_has_no_place_moves_nothing(
