@@ -22,7 +22,10 @@ from bife_core.cli.outcome import ReportingGroup
 
 app = typer.Typer(cls=ReportingGroup, help="List and show branching rules.", no_args_is_help=True)
 
-_RULE = Argument(metavar="REF", help="A Python file, a reference rule, or models:/NAME@ALIAS.")
+_RULE = Argument(
+    metavar="REF",
+    help="A Python file, a reference rule, a JSON file of a configuration, or models:/NAME@ALIAS.",
+)
 _FORMAT = "Write parameters alone: JSON of real types (dict), OR-Tools' string, MathOpt's typed fields."
 _NAME = Argument(metavar="NAME", help="Registered model, such as bife-combinatorial_auction.")
 
@@ -107,9 +110,7 @@ def export(
     configuration = method if isinstance(method, Configuration) else Configuration(branching=method)
     settings, program = output.with_suffix(".set"), output.with_suffix("")
     in_settings = configuration.by_scip and not (configuration.on_demand or configuration.first)
-    complete = configuration is method and not configuration.beside_settings
-    held = configuration.text if complete else configuration.settings
-    written = {settings: held} if configuration.settings else {}
+    written = {settings: configuration.settings_of(rule)} if configuration.settings else {}
     if form != "c":
         if compiled or not written:
             raise typer.BadParameter("--format writes parameters, and a rule alone has none.")
@@ -127,11 +128,9 @@ def export(
         write_whole(path, text)
         say(f"Wrote {path}.")
     say("How to use it: docs/how-to/other-languages.md.")
-    if (start := configuration.start) is not None:
-        say(f"note: The start {start.name} is left out: it needs Python (bife solve MODEL --rule {rule}).")
-    for left in ("inequalities", "implied_free"):
-        if getattr(configuration, left) is not None:
-            say(f"note: Left out, since only Python has it: {left} (bife solve MODEL --rule {rule}).")
+    if lacks := configuration.beside_c if form == "c" else configuration.beside_settings:
+        has = f"which bife solve MODEL --rule {rule} has"
+        say(f"note: It lacks {' and '.join(lacks)}, {has}. What is left may be slower than SCIP's defaults.")
     if compiled:
         say(f"Compiled {program}, SCIP's command line with what was found: {compile_program(output)}")
 

@@ -39,7 +39,7 @@ _NEVER: Final = (
 
 _KINDS: Final = ("bool", "int", "long", "real", "char", "string")  # of parameters, as SCIP numbers them
 
-_INCOMPLETE: Final = re.compile(r"^# Without (.*), which .*\.json has\.$", re.MULTILINE)
+_INCOMPLETE: Final = re.compile(r"^# Without (.*), which (.*) has\.$", re.MULTILINE)
 """First line of a settings file that lacks parts of a configuration."""
 
 
@@ -141,7 +141,12 @@ class Configuration(Method):
         lacks = [] if self._in_charge else ["what branches"]
         lacks += ["its rows on demand"] if self.on_demand else []
         lacks += ["its order of branching"] if self.first else []
-        lacks += ["its aggregation of implied free variables"] if self.implied_free else []
+        return (*lacks, *self.beside_c)
+
+    @property
+    def beside_c(self) -> tuple[str, ...]:
+        """What of it exported C code cannot hold either."""
+        lacks = ["its aggregation of implied free variables"] if self.implied_free else []
         lacks += ["its start"] if self.start else []
         return (*lacks, "its inequalities") if self.inequalities else tuple(lacks)
 
@@ -220,8 +225,14 @@ class Configuration(Method):
         if not self.beside_settings and output.suffix == ".set":
             return {output: self.text}
         complete = {output.with_suffix(".json"): super().text}
-        note = f"# Without {' and '.join(self.beside_settings)}, which {output.stem}.json has.\n"
-        return complete if output in complete else complete | {output: note + self.settings}
+        return (
+            complete if output in complete else complete | {output: self.settings_of(f"{output.stem}.json")}
+        )
+
+    def settings_of(self, complete: str) -> str:
+        """Return the settings file; its first line says what it lacks, if anything, and what is `complete`."""
+        lacks = " and ".join(self.beside_settings)
+        return f"# Without {lacks}, which {complete} has.\n{self.settings}" if lacks else self.text
 
     @property
     def _in_charge(self) -> dict[str, Parameter]:
@@ -237,8 +248,7 @@ class Configuration(Method):
         """
         if (lacks := _INCOMPLETE.search(text)) is not None:
             raise RuleError(
-                f"{name} has the settings without {lacks[1]}; give its .json file as the rule, or this one as the "
-                "solver."
+                f"{name} has the settings without {lacks[1]}; give {lacks[2]} as the rule, or this one as the solver."
             )
         try:
             params = settings_in(text, name)

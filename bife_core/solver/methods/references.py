@@ -313,7 +313,7 @@ def _read(path: Path) -> str:
         with path.expanduser().open(encoding="utf-8-sig") as file:
             return file.read(status.st_size)
     except FileNotFoundError:
-        raise RuleError(f"There is no file {path}; give a rule's Python file.") from None
+        raise RuleError(f"There is no file {path}; give the path of a rule or configuration.") from None
     except UnicodeDecodeError as error:
         raise RuleError(f"{path} is no text in UTF-8 ({error}); save it as UTF-8.") from error
     except OSError as error:

@@ -159,6 +159,6 @@ def test_tuning_writes_what_it_found(bife, tmp_path, monkeypatch, rule, suffix):
         pyscipopt.Model().readParams(str(tmp_path / "best.set"))
         if whole.suffix == ".json":
             (part := tmp_path / "best.set").write_text(f"# of mine\n{part.read_text()}")
-            with pytest.raises(RuleError, match=r"the settings without what branches.*give its \.json"):
+            with pytest.raises(RuleError, match=r"the settings without what branches.*give .*\.json as"):
                 load_method(part)
     assert ("scip -s" in shown) == (whole.suffix == ".set")

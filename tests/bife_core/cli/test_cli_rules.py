@@ -55,8 +55,14 @@ def test_a_configuration_is_shown_and_written_as_settings_and_its_rule(bife, tmp
     done = bife("export", file, "--output", tmp_path / "ours.c")
     written = [line.split()[1] for line in done.output.splitlines() if "Wrote" in line]
     assert written == [f"{tmp_path / name}." for name in ("ours.set", "ours.c")]
-    assert (tmp_path / "ours.set").read_text() == "branching/scorefunc = q\n"
+    lacks = f"# Without what branches, which {file} has.\n"
+    assert (tmp_path / "ours.set").read_text() == f"{lacks}branching/scorefunc = q\n"
     assert "SCIPincludeBranchruleBife(" in (tmp_path / "ours.c").read_text()
+    assert "It lacks" not in done.output
+    parameters = bife("export", file, "--output", tmp_path / "ours.c", "--format", "dict")
+    assert "note: It lacks what branches, which bife solve MODEL --rule " in " ".join(
+        parameters.output.split()
+    )
 
 
 def test_settings_alone_need_no_c_and_are_not_written_over(bife, tmp_path):

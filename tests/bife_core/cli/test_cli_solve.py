@@ -326,4 +326,4 @@ def test_a_configuration_with_a_start_says_what_became_of_it_and_what_an_export_
     assert "note: The start method local_search took 0." in shown
     assert "CPU seconds; SCIP got 1 start, the best with an objective of " in shown
     exported = " ".join(bife("export", file, "--output", tmp_path / "ours.c").stdout.split())
-    assert "note: The start local_search is left out: it needs Python (bife solve MODEL --rule " in exported
+    assert "note: It lacks its start, which bife solve MODEL --rule " in exported

@@ -220,7 +220,7 @@ def test_a_configuration_with_a_start_is_json_and_another_method(tmp_path):
     assert complete == (tmp_path / "ours.json", method.text)
     assert rest[1].startswith("# Without its start, which ours.json has.\n")
     rest[0].write_text(rest[1])
-    lacks = r"has the settings without its start; give its \.json file as the rule"
+    lacks = r"has the settings without its start; give ours\.json as the rule"
     with pytest.raises(RuleError, match=lacks):
         load_method(rest[0])
     (tmp_path / "ours.json").write_text(complete[1])
