@@ -33,12 +33,16 @@ def _cache() -> Path:
     return Path(folder).expanduser().absolute()
 
 
-def usable(folder: Path) -> Path:
-    """Return a writable folder of the cache, or one in the temporary directory; else raise `ConfigError`."""
+def usable(folder: Path, *, shared: bool = False) -> Path:
+    """Return a writable folder of the cache, or one in the temporary directory; else raise `ConfigError`.
+
+    Code in it is run, so only if it is `shared` it may be another user's than this one's or root's.
+    """
     with suppress(OSError):
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder):
-            return folder
+            if shared or folder.stat().st_uid in (0, os.getuid()):
+                return folder
     try:
         root = Path(tempfile.gettempdir()) / f"bife-{os.getuid()}"
         root.mkdir(mode=0o700, exist_ok=True)
@@ -48,7 +52,7 @@ def usable(folder: Path) -> Path:
         substitute.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise ConfigError(
-            f"Neither {folder} nor a folder in its place can be written to ({error.strerror or error}); set "
+            f"Neither {folder} nor a folder in its place can be used ({error.strerror or error}); set "
             "BIFE_CACHE_DIR to a folder of yours."
         ) from error
     return substitute

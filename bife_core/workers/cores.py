@@ -29,7 +29,7 @@ class CoreSlots:
     """
 
     def __init__(self, directory: Path | None = None) -> None:
-        self._directory = usable(core_slots() if directory is None else directory)
+        self._directory = usable(core_slots() if directory is None else directory, shared=True)
         self._machine = socket.gethostname()
 
     @contextmanager

@@ -41,6 +41,15 @@ def test_a_cache_that_cannot_be_used_is_replaced_by_a_folder_that_the_user_has_t
         assert pool.submit("bife_core.workers.selftest:echo", {"value": 1}, limit_s=60).result() == 1
 
 
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can give a folder away")
+def test_a_cache_of_another_user_is_used_for_locks_alone(tmp_path, monkeypatch):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    (theirs := tmp_path / "theirs").mkdir()
+    os.chown(theirs, 4242, -1)
+    assert usable(theirs, shared=True) == theirs
+    assert usable(theirs) == tmp_path / "bife-0" / "theirs"
+
+
 def test_code_in_a_folder_of_another_user_is_not_run(tmp_path, monkeypatch):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     (tmp_path / "elsewhere").mkdir()
