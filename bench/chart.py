@@ -15,7 +15,6 @@ _KINDS: Final = {
     "BiFE": "#1b6e53",
     "Gurobi": "#b5503c",
     "HiGHS": "#8fb8de",
-    "its settings without the rule": "#d9b26f",
 }
 """Columns that are drawn, with their colours."""
 _RATIO: Final = re.compile(r"(?:> )?\**(\d+\.\d+) \((\d+\.\d+) to (\d+\.\d+)\)\**")
@@ -49,7 +48,7 @@ def main() -> None:
     axes = figure.add_subplot()
     for at, (kind, colour) in enumerate(_KINDS.items()):
         drawn = [
-            (len(rows) - 1 - number + 0.2 * (1.5 - at), row[kind])
+            (len(rows) - 1 - number + 0.2 * (1 - at), row[kind])
             for number, row in enumerate(rows.values())
             if kind in row
         ]
