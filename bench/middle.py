@@ -29,7 +29,7 @@ from bife_core.solver.scip.cost import relative_gap
 from bife_core.solver.scip.solutions import solution_of
 from bife_core.solver.scip.solve import RootClock, apply
 from bife_core.tuning.space import BRANCHING, Choices, Space, choices_text
-from bife_core.tuning.tuner import STARTING_SETTINGS, WITH_EVERY_METHOD
+from bife_core.tuning.starting import STARTING_SETTINGS, WITH_EVERY_METHOD
 
 LEAN: Final[Choices] = STARTING_SETTINGS[0]
 FACTS: Final = ("cpu_s", "root_s", "status", "nodes", "primal_bound", "dual_bound", "primal_dual_integral")

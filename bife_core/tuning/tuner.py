@@ -18,86 +18,8 @@ from bife_core.solver.methods.base import RPB
 from bife_core.solver.methods.configuration import Configuration
 from bife_core.solver.scip.cost import BY_OBJECTIVE, LEAST, Cost
 from bife_core.tuning.proposals import Proposer, Tpe
-from bife_core.tuning.space import (
-    BRANCHING,
-    FIRST,
-    IMPLIED_FREE,
-    INEQUALITIES,
-    ON_DEMAND,
-    ORDERS,
-    ROWS,
-    SEARCH,
-    START,
-    Choices,
-    Space,
-    choices_text,
-    is_class,
-    settings_of,
-)
-
-_FEW_TRIES: Final[Choices] = {
-    "separating/aggregation/maxtriesroot": "50",
-    "separating/aggregation/maxfailsroot": "10",
-}
-
-_LEAN: Final[Choices] = {"separating": "off", "heuristics": "off"}
-
-_AT_ROOT: Final[Choices] = {**_FEW_TRIES, "separating/maxrounds": "0"}
-"""Cuts at the root alone, without long looking for those of aggregated rows, on which SCIP spends most of its root."""
-
-FEW_ROUNDS: Final[Choices] = {
-    **_FEW_TRIES,
-    "heuristics": "off",
-    "separating/maxroundsroot": "5",
-    "separating/maxrounds": "1",
-}
-"""What is tried early where solves are long: the root costs little, and its bound is nearly that of many rounds, while
-without any cuts the tree may never end.
-"""
-
-STARTING_SETTINGS: Final[tuple[Choices, ...]] = (
-    _LEAN,
-    {**_AT_ROOT, "heuristics": "off"},
-    # One kind of cuts may be all that is worth its time: on independent sets that of cliques and odd cycles.
-    {**_LEAN, "separators": "clique+oddcycle"},
-    {**_LEAN, INEQUALITIES: "knapsack"},
-    {**_AT_ROOT, "heuristics": "off", "separating/maxroundsroot": "5"},
-    {**_LEAN, "separators": "gomory"},
-    _AT_ROOT,
-    {},
-    {"heuristics": "off"},
-    {"separating": "off"},
-    {"presolving/maxrestarts": "0"},
-    {"emphasis": "feasibility"},
-    {"emphasis": "optimality"},
-)
-"""What is tried first; `WITH_EVERY_METHOD` with each that may branch, the others with the best one by then."""
-
-_RESTRICTED: Final[Choices] = {START: "restricted"}
-
-BESIDE_THE_BEST: Final[tuple[Choices, ...]] = (
-    {START: SEARCH},
-    _RESTRICTED,
-    {"lp/pricing": "q", "propagating/pseudoobj/freq": "-1"},
-)
-"""What is tried beside all that is best by then: starts, since without heuristics a solution may come late; where nodes
-are cheap, LPs that start faster and less propagation.
-"""
-
-FEWER_VARIABLES: Final[Choices] = {IMPLIED_FREE: "continuous"}
-"""So is this, where presolving can aggregate implied free variables."""
-
-_NO_RESTARTS: Final[Choices] = {"presolving/maxrestarts": "0"}
-
-LEAN: Final[tuple[Choices, ...]] = (
-    {**_NO_RESTARTS, **_FEW_TRIES, "heuristics": "off"},
-    # By a good start's reduced costs many columns are fixed, which restarts take out.
-    {**_FEW_TRIES, "heuristics": "off", "separating/maxrounds": "1", **_RESTRICTED},
-    {**_NO_RESTARTS, "separating": "fast", "heuristics": "off"},
-)
-"""What the largest class of rows is tried on demand with; the other classes with the first."""
-
-WITH_EVERY_METHOD: Final[tuple[Choices, ...]] = (*STARTING_SETTINGS[:2], {})
+from bife_core.tuning.space import BRANCHING, Choices, Space, choices_text, settings_of
+from bife_core.tuning.starting import beside_the_best, tried_first
 
 _LONG_S: Final = 10.0
 """CPU seconds of a solve under SCIP default settings from which on rows on demand are tried first."""
@@ -243,7 +165,7 @@ def tune(
     default = Raced(costs=tuple(race.costs), ratio=1.0, seen=len(race.places), cpu_s=race.cpu_s, won=True)
     long = default.cpu_s >= _LONG_S * default.seen
     primal = race.context.config.cost in BY_OBJECTIVE
-    waiting = [*proposals, *((choices, "") for choices in _first(first, space, long, primal))]
+    waiting = [*proposals, *((choices, "") for choices in tried_first(first, space, long, primal))]
     tuning = Tuning(
         trials=(Trial(choices={}, raced=default),),
         instances=len(race.places),
@@ -268,9 +190,7 @@ def tune(
         if waiting:
             best = tuning.best.choices
             next_one, reason = waiting.pop(0)
-            # So is a class alone.
-            beside = next_one in (*BESIDE_THE_BEST, FEWER_VARIABLES) or all(map(is_class, next_one))
-            kept = best if beside else {}
+            kept = best if beside_the_best(next_one) else {}
             choices = space.counting({BRANCHING: best.get(BRANCHING, RPB)} | kept | next_one)
             if choices in seen or hopeless(choices):
                 continue
@@ -294,44 +214,3 @@ def tune(
         if shown is not None:
             shown(tuning)
     return tuning
-
-
-def _first(starts: Sequence[Choices], space: Space, long: bool, primal: bool) -> list[Choices]:
-    """Return what is tried first: `starts`, then `STARTING_SETTINGS`, with methods that no start names.
-
-    Choices without `BRANCHING` are tried with the best method so far. What only some families have comes after the
-    methods without cuts, whose cost ends it early; where solves are long, so that few are tried, after the first of
-    them and a few rounds of cuts. Beside what is best by then, fewer variables are tried, a start if solves are long,
-    and each class of variables branched on first; then classes of rows on demand, the largest first, which are also put
-    on demand beside what is best. Where rows are knapsacks their facets come before all that, since SCIP without any
-    cuts may take so long on such rows that no time is left for more. Where solves are compared by their objectives,
-    start methods come before all.
-    """
-    named = {start.get(BRANCHING) for start in starts}
-    methods = [name for name in (*space.methods, RPB) if name not in named]
-    further = [
-        choices
-        for start in STARTING_SETTINGS
-        for choices in (
-            [{**start, BRANCHING: name} for name in methods] if start in WITH_EVERY_METHOD else [start]
-        )
-    ]
-    classes = [row.name for row in space.rows if row.group == ROWS]
-    branching = {BRANCHING: "pscost"} if "pscost" in space.methods else {}
-    largest = [{**settings, **branching, name: ON_DEMAND} for name in classes[:1] for settings in LEAN]
-    others = [{**LEAN[0], **branching, name: ON_DEMAND} for name in classes[1:]]
-    alone: list[Choices] = [{name: ON_DEMAND} for name in classes]
-    fewer = [FEWER_VARIABLES] if space.implied_free else []
-    orders: list[Choices] = [{row.name: FIRST} for row in space.rows if row.group == ORDERS]
-    first = len(methods)
-    facets = [
-        {**start, **branching} for start in STARTING_SETTINGS if INEQUALITIES in start and space.knapsacks
-    ]
-    before = min(1, first) if long and (classes or fewer or orders) else first
-    rounds = [{**FEW_ROUNDS, BRANCHING: name} for name in methods[:1] if long]
-    begin = [*facets, *further[:before], *rounds]
-    beside = [*fewer, *[_RESTRICTED] * long, *orders]
-    proposing = [start for start in BESIDE_THE_BEST if START in start and primal]
-    rest = [*BESIDE_THE_BEST, *further[before:]] if long else [*further[before:], *BESIDE_THE_BEST]
-    every = [*starts, *proposing, *begin, *beside, *largest, *others, *alone, *rest]
-    return [choices for choices in every if space.offers(choices)]

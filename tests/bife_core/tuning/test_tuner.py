@@ -14,7 +14,8 @@ from bife_core.solver.scip.settings import SolverConfig
 from bife_core.store import Store
 from bife_core.tuning.proposals import Tpe
 from bife_core.tuning.space import FamilyFacts, Space
-from bife_core.tuning.tuner import FEW_ROUNDS, STARTING_SETTINGS, Trial, Tuning, tune
+from bife_core.tuning.starting import FEW_ROUNDS, STARTING_SETTINGS
+from bife_core.tuning.tuner import Trial, Tuning, tune
 from bife_core.workers import InProcess
 from tests.support.stored import counts
 
