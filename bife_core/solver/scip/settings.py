@@ -26,7 +26,7 @@ Parameter: TypeAlias = bool | int | float | str
 PAPER: Final[dict[str, Parameter]] = {"separating/maxrounds": 0, "presolving/maxrestarts": 0}
 """The paper settings: cuts at the root only, no restarts."""
 
-_EACH_SOLVE: Final = ("randomization/", "timing/clocktype", "timing/enabled", "limits/time", "display/")
+_EACH_SOLVE: Final = ("randomization/", "timing/", "limits/time", "display/")
 """Beginnings of parameters that each solve sets itself, or that change no result."""
 
 
