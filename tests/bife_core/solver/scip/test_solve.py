@@ -13,7 +13,7 @@ from bife_core.language.rules import REFERENCE_RULES
 from bife_core.solver.methods.base import BUILTIN_METHODS
 from bife_core.solver.methods.references import load_rule
 from bife_core.solver.methods.scorer import RuleMethod
-from bife_core.solver.scip.solve import SolveSettings, apply
+from bife_core.solver.scip.solve import SolveSettings, apply, parameters
 from tests.support.marks import long_but
 from tests.support.measured import result
 from tests.support.programs import FOREIGN
@@ -50,6 +50,13 @@ def test_the_time_is_divided_by_scips_own_clocks():
     assert sum(seconds) <= 1.2 * result.wall_s
     bare = solve(path, timed=True, params=by_wall | {"separating/maxroundsroot": 0})
     assert bare.separation_s < result.separation_s
+
+
+def test_a_limit_of_cpu_seconds_has_scip_look_at_the_clock_rarely_and_changes_no_tree(knapsacks):
+    rarely = parameters(SolveSettings(time_limit_s=600.0))["timing/rareclockcheck"]
+    assert (rarely, "timing/rareclockcheck" in parameters(SolveSettings())) == (True, False)
+    limited, usual = (solve(knapsacks[0].path, time_limit_s=limit_s) for limit_s in (600.0, None))
+    assert (limited.nodes, limited.lp_iterations) == (usual.nodes, usual.lp_iterations)
 
 
 def test_a_solve_is_the_same_whether_it_is_timed_or_not(knapsacks):
