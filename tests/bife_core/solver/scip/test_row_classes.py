@@ -120,7 +120,7 @@ def test_a_configuration_with_rows_is_json_and_its_settings_say_what_they_lack(t
     complete, settings = found.files(tmp_path / "found.set").items()
     assert complete[0].name == "found.json"
     (file := tmp_path / "found.set").write_text(settings[1])
-    with pytest.raises(RuleError, match=r"without its rows on demand; give its \.json file"):
+    with pytest.raises(RuleError, match=r"without its rows on demand; give found\.json as"):
         load_method(str(file))
     with_rule = found.model_copy(update={"branching": load_method("general")})
     assert "# Without what branches and its rows on demand, which" in with_rule.files(file)[file]
