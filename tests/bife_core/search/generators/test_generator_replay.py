@@ -88,7 +88,7 @@ ANSWERS = DOCS / "research" / "answers"
     ids=lambda path: str(path.relative_to(ANSWERS)),
 )
 def test_the_answers_beside_the_documents_are_rules(folder):
-    calls, of_starts = recorded_calls(folder), "item_placement" in folder.parts
+    calls, of_starts = recorded_calls(folder), bool({"item_placement", "starts"} & {*folder.parts})
     assert len(calls) == len(list(folder.iterdir())) >= (10 if of_starts else 32)
     replay, component = replaying(folder), "start" if of_starts else "branching"
     for made in calls:
