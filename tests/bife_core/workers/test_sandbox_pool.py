@@ -159,13 +159,21 @@ def test_temporary_files_go_with_the_worker():
     assert not temporary.exists()
 
 
+def descriptors():
+    """Count what stays open: other pools' threads open files for a moment."""
+    counts = []
+    for _ in range(10):
+        counts.append(len(list(Path("/dev/fd").iterdir())))
+        time.sleep(0.02)
+    return min(counts)
+
+
 def test_no_descriptor_leaks_over_many_workers(pool):
-    folder = Path("/dev/fd")
     failure_of(pool, die)
-    before = len(list(folder.iterdir()))
+    before = descriptors()
     for _ in range(3):
         failure_of(pool, die)
-    assert len(list(folder.iterdir())) <= before + 1
+    assert descriptors() <= before + 1
 
 
 def test_workers_are_pinned_round_robin_to_the_cores_of_the_parent():
