@@ -35,7 +35,7 @@ def full_name(method: str) -> str:
 
 def say(sentence: str = "") -> None:
     """Print a sentence as it is, however long and whatever it holds."""
-    print(sentence)
+    print(sentence, flush=True)  # also into a pipe, where a person may be waiting for it
 
 
 def styled(text: str, style: str) -> Text:
