@@ -29,6 +29,7 @@ from bife_core.solver.scip.solve import (
     RootClock,
     SolveResult,
     SolveSettings,
+    TreeClocks,
     apply,
     optimize,
     versions,
@@ -143,8 +144,11 @@ def solve(
     apply(settings, model)
     warn_of_other_settings(method, model.getParams)
     model.hideOutput(not show_log)
-    with RootClock.over(model) if timed else nullcontext() as clock:
-        result = solve_model(model, loaded, settings, path.name, clock)
+    limited = settings.time_limit_s is not None
+    with (RootClock if timed else TreeClocks).over(model) if timed or limited else nullcontext() as clock:
+        result = solve_model(
+            model, loaded, settings, path.name, clock if isinstance(clock, RootClock) else None
+        )
         if solution is not None:
             write_solution(Path(solution), solution_of(model), result.primal_bound)
         return result
@@ -202,7 +206,11 @@ def solve_model(
         primal_dual_integral=model.getPrimalDualIntegral() + 100.0 * start_s,
         fair_nodes=nodes + saved,
         **({} if stats is None else stats.counts()),
-        **({} if clock is None else _parts(model, clock, 0.0 if stats is None else stats.callback_s)),
+        **(
+            {}
+            if clock is None
+            else _parts(model, clock, cpu / wall, 0.0 if stats is None else stats.callback_s)
+        ),
         versions=versions(),
     )
 
@@ -252,11 +260,11 @@ def _give_later(method: Method | None, model: pyscipopt.Model) -> Started:
     return Started.model_construct(sentence=why, failed=True)
 
 
-def _parts(model: pyscipopt.Model, clock: RootClock, callback_s: float) -> dict[str, Any]:
-    """Return what the parts of a solve took, by the fields of `SolveResult`."""
+def _parts(model: pyscipopt.Model, clock: RootClock, busy: float, callback_s: float) -> dict[str, Any]:
+    """Return what the parts of a solve took, by the fields of `SolveResult`; the thread was `busy` for that share."""
 
     def seconds(*counters: str) -> float:
-        return sum(total(model, counter, ctypes.c_double, besides=PLUGIN_NAME) for counter in counters)
+        return busy * sum(total(model, counter, ctypes.c_double, besides=PLUGIN_NAME) for counter in counters)
 
     return {
         "root_s": clock.root_s,

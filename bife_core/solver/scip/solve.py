@@ -35,8 +35,8 @@ _BETTER: Final = pyscipopt.SCIP_EVENTTYPE.BESTSOLFOUND
 _sigaction: Final = ctypes.CDLL(None).sigaction
 _SIGACTION_BYTES: Final = 256  # more than the size of a C `struct sigaction` on any platform
 
-RECORDED: Final = 4
-"""Version of `SolveResult`: raise it when a field changes, so that stored solves of other versions are not used."""
+RECORDED: Final = 5
+"""Version of `SolveResult`, raised when a field, or how seconds are measured, changes: then no stored solve is used."""
 
 INTERRUPTED: Final = frozenset({"userinterrupt", "terminate"})
 """Statuses of a solve that a signal ended, which says nothing about the method."""
@@ -124,7 +124,8 @@ class SolveResult(Value):
         CPU seconds of a rule's callback plus those of SCIP's branching rules on its clock; this and the four below are
         None if the solve was not timed.
     presolving_s, separation_s, heuristics_s, propagation_s : float or None
-        Seconds on SCIP's clocks; heuristics include their LPs and sub-MIPs, propagation is that at nodes.
+        CPU seconds by SCIP's clocks, like those of its branching rules: seconds on the wall times the share of them
+        that the thread had a core. Heuristics include their LPs and sub-MIPs, propagation is that at nodes.
     calls, candidates, feature_s, rule_s, callback_s, undecided, rule_errors, overtime, featureless, within_budget
         As in `BranchingStats`; 0 for a rule of SCIP.
     machine : str
@@ -298,7 +299,7 @@ def parameters(settings: SolveSettings) -> dict[str, Parameter]:
     }
     if settings.time_limit_s is not None:
         # Seconds of the CPU, not of the wall, which take so long to read that looking at each occasion may take longer
-        # than all else at cheap nodes (`findings/scip-limit-of-cpu-time.sh`).
+        # than all else at cheap nodes (`findings/scip-limit-of-cpu-time.sh`); so `TreeClocks`, too.
         params |= {"timing/clocktype": 1, "timing/rareclockcheck": True, "limits/time": settings.time_limit_s}
     if settings.node_limit is not None:
         params["limits/nodes"] = settings.node_limit
@@ -336,31 +337,50 @@ def optimize(model: pyscipopt.Model, doing: str) -> None:
         ATTACHING.reset(outer)
 
 
-class RootClock(pyscipopt.Eventhdlr):  # type: ignore[misc]
+class TreeClocks(pyscipopt.Eventhdlr):  # type: ignore[misc]
+    """Has SCIP time the parts of the search on the wall's clock, which it reads without a call of the system.
+
+    Its clock of the whole solve, and so a time limit and the primal-dual integral, stays the CPU's: SCIP looks at the
+    parameter when a clock starts, and that clock started before.
+    """
+
+    model: pyscipopt.Model
+    _of_whole = 1
+
+    @classmethod
+    @contextmanager
+    def over(cls, model: pyscipopt.Model) -> Iterator[Self]:
+        """Yield clocks for a solve of `model`, which is freed afterwards: they refer to each other."""
+        clocks = cls()
+        model.includeEventhdlr(clocks, "bife_clocks", "sets and reads clocks")
+        try:
+            yield clocks
+        finally:
+            with suppress(Exception), scip_errors():  # SCIP frees no solve that failed while it was set up
+                model.freeProb()
+            clocks.model = None
+
+    def eventinitsol(self) -> None:
+        """Change over once presolving is done."""
+        self._of_whole = self.model.getParam("timing/clocktype")
+        self.model.setParam("timing/clocktype", 2)
+
+    def eventexitsol(self) -> None:
+        """Change back, before a restart starts the clock of the whole solve anew."""
+        self.model.setParam("timing/clocktype", self._of_whole)
+
+
+class RootClock(TreeClocks):
     """Measures `root_s`, this thread's CPU seconds up to the last LP before the first branching; None without an LP.
 
     The LPs that are solved again after RPB tightened bounds at the root are left out. Beside that it keeps the
     `incumbents` of a `SolveResult`.
     """
 
-    model: pyscipopt.Model
     root_s: float | None = None
     incumbents: list[tuple[float, float]]
     _began_s = 0.0
     _listens = False
-
-    @classmethod
-    @contextmanager
-    def over(cls, model: pyscipopt.Model) -> Iterator[Self]:
-        """Yield a clock for a solve of `model`, which is freed afterwards: they refer to each other."""
-        clock = cls()
-        model.includeEventhdlr(clock, "bife_root", "reads the clock at LPs of the root")
-        try:
-            yield clock
-        finally:
-            with suppress(Exception), scip_errors():  # SCIP frees no solve that failed while it was set up
-                model.freeProb()
-            clock.model = None
 
     def eventinit(self) -> None:
         """Start the clock, after rules were compiled, and listen to solved LPs and better solutions."""

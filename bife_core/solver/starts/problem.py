@@ -98,8 +98,9 @@ class Problem:
         model, variables = new_model(self, free, rows, self.lhs - rest, self.rhs - rest, self.initial)
         model.setSeparating(pyscipopt.SCIP_PARAMSETTING.OFF)
         limits = {"limits/nodes": int(nodes), "limits/time": min(self.limit_s, _INFINITY)}
+        clock = {"timing/clocktype": 1, "timing/rareclockcheck": True}
         # Strong branching would take longer than all of so few nodes.
-        model.setParams({**limits, "timing/clocktype": 1, "branching/pscost/priority": 1_000_000})
+        model.setParams(limits | clock | {"branching/pscost/priority": 1_000_000})
         with scip_errors("SCIP failed on the rest of a problem"):
             model.optimize()
         if model.getStatus() == "userinterrupt":

@@ -13,7 +13,7 @@ from bife_core.language.rules import REFERENCE_RULES
 from bife_core.solver.methods.base import BUILTIN_METHODS
 from bife_core.solver.methods.references import load_rule
 from bife_core.solver.methods.scorer import RuleMethod
-from bife_core.solver.scip.solve import SolveSettings, apply, parameters
+from bife_core.solver.scip.solve import SolveSettings, TreeClocks, apply, parameters
 from tests.support.marks import long_but
 from tests.support.measured import result
 from tests.support.programs import FOREIGN
@@ -42,14 +42,38 @@ def test_every_brancher_proves_the_same_optimum(method, reference, knapsacks):
 
 
 def test_the_time_is_divided_by_scips_own_clocks():
-    path, by_wall = FOREIGN / "lseu.mps", {"timing/clocktype": 2}  # of shorter ticks than the CPU clock's
-    result = solve(path, timed=True, params=by_wall)
+    path = FOREIGN / "lseu.mps"
+    result = solve(path, timed=True)
     parts = ("presolving", "separation", "heuristics", "propagation", "branching")
     seconds = [getattr(result, f"{part}_s") for part in parts]
     assert min(seconds[1:]) > 0
     assert sum(seconds) <= 1.2 * result.wall_s
-    bare = solve(path, timed=True, params=by_wall | {"separating/maxroundsroot": 0})
+    bare = solve(path, timed=True, params={"separating/maxroundsroot": 0})
     assert bare.separation_s < result.separation_s
+
+
+class ClockTypes(pyscipopt.Eventhdlr):
+    """Keeps the clock that SCIP is told to use at each node."""
+
+    def eventinit(self):
+        self.at_nodes = set()
+        self.model.catchEvent(pyscipopt.SCIP_EVENTTYPE.NODEFOCUSED, self)
+
+    def eventexec(self, event):
+        self.at_nodes.add(self.model.getParam("timing/clocktype"))
+
+
+def test_parts_of_the_search_go_by_the_walls_clock_and_the_whole_by_the_cpus():
+    model, types = pyscipopt.Model(), ClockTypes()
+    model.hideOutput()
+    model.readProblem(str(FOREIGN / "lseu.mps"))
+    apply(SolveSettings(time_limit_s=600.0), model)
+    model.includeEventhdlr(types, "types", "")
+    with TreeClocks.over(model):
+        model.optimize()
+        ticks = 100.0 * model.getSolvingTime()  # of the CPU's clock, which has a hundred a second
+        assert (types.at_nodes, ticks) == ({2}, pytest.approx(round(ticks), abs=1e-6))
+    assert model.getParam("timing/clocktype") == 1
 
 
 def test_a_limit_of_cpu_seconds_has_scip_look_at_the_clock_rarely_and_changes_no_tree(knapsacks):
