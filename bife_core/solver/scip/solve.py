@@ -348,11 +348,17 @@ class TreeClocks(pyscipopt.Eventhdlr):  # type: ignore[misc]
     _of_whole = 1
 
     @classmethod
+    def include(cls, model: pyscipopt.Model) -> Self:
+        """Return clocks for the solves of a model."""
+        clocks = cls()
+        model.includeEventhdlr(clocks, "bife_clocks", "sets and reads clocks")
+        return clocks
+
+    @classmethod
     @contextmanager
     def over(cls, model: pyscipopt.Model) -> Iterator[Self]:
         """Yield clocks for a solve of `model`, which is freed afterwards: they refer to each other."""
-        clocks = cls()
-        model.includeEventhdlr(clocks, "bife_clocks", "sets and reads clocks")
+        clocks = cls.include(model)
         try:
             yield clocks
         finally:

@@ -22,7 +22,7 @@ from bife_core.solver.scip.libscip import plugins
 from bife_core.solver.scip.reader import read_model
 from bife_core.solver.scip.settings import foremost, own_rule, usual_parameters
 from bife_core.solver.scip.solutions import solution_of
-from bife_core.solver.scip.solve import INTERRUPTED, PROVEN, SolveResult, SolveSettings, apply
+from bife_core.solver.scip.solve import INTERRUPTED, PROVEN, SolveResult, SolveSettings, TreeClocks, apply
 from bife_core.store import Store
 from bife_core.store.home import project_home
 from bife_core.tuning.series.bandit import choose_arm
@@ -192,6 +192,9 @@ class Series:
     def _solve(self, model: pyscipopt.Model, name: str, tell: Note, key: str = "") -> SeriesSolve:
         has_plugins = not key and plugins(model) > plugins(pyscipopt.Model())
         apply(self.settings, model)
+        TreeClocks.include(model)
+        if key:  # a file: nobody asks its model what parts took
+            model.setParam("timing/statistictiming", False)
         usable = [arm for arm in self.arms if arm not in self.put_aside]
         costs = [(solve.arm, solve.cost) for solve in self.solves]
         arm, reason = choose_arm(usable, costs, self.settings.seed)
