@@ -150,7 +150,7 @@ class TrialRace:
     @property
     def first_limit_s(self) -> float:
         """After how many CPU seconds the first solve of a race ends."""
-        return SETTINGS.limit_s(self.best[self.places[0]], self.context.config)
+        return SETTINGS.limit_s(self.best[self.places[0]], self.context.config, first=True)
 
     def run(self, method: Method, *, to_the_end: bool = True) -> Raced:
         """Race a configuration; only if solved `to_the_end`, without caps, it can win. Raises as `solve_each`."""
@@ -166,7 +166,9 @@ class TrialRace:
                 eliminated=f"{times:.2f} times the gap of the best after {self.middle_s:.0f} s of {instance}",
             )
         trial = _Trial(method, self.instances, self.context, objectives=self.objectives, trials=self)
-        if trial.race(SETTINGS, self.places, self.best, self.best):
+        # Where nothing can win, what is sought is the ratio.
+        policy = SETTINGS if to_the_end else replace(SETTINGS, first=SETTINGS.cap)
+        if trial.race(policy, self.places, self.best, self.best):
             # What was cut short is solved to the end, and then the instances on which nothing was measured yet.
             unmeasured = {place for place, cost in enumerate(self.best) if cost is None} - self.aside
             for rest in (sorted(trial.cut_short), sorted(unmeasured)):

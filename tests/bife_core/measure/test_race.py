@@ -53,10 +53,10 @@ def test_there_are_no_more_instances_than_the_default_solves_in_its_time(race, e
 def test_what_is_behind_is_eliminated_early_and_its_solves_are_cut_short(race):
     begun = race(lambda method, place, _: 50.0 if method is OTHER else 2.0 + place)
     raced = begun.run(OTHER)
-    assert limits(begun) == [("i0", 2.0 * SETTINGS.cap)]
+    assert limits(begun) == [("i0", 2.0 * SETTINGS.first)]
     assert (raced.won, raced.seen, raced.costs) == (False, 1, (None,) * 9)
-    assert raced.ratio == pytest.approx(SETTINGS.cap)
-    assert "it took 3 times as much as the best on 1 of 6 instances, p = 0.0" in raced.eliminated
+    assert raced.ratio == pytest.approx(SETTINGS.first)
+    assert "it took 2 times as much as the best on 1 of 6 instances, p = 0.0" in raced.eliminated
 
 
 def test_a_solve_cut_short_is_solved_to_the_end_where_its_configuration_may_win(race):
