@@ -31,7 +31,7 @@ from bife_core.tuning.space import BRANCHING, Choices, Space, choices_text
 
 PORTFOLIO: Final[tuple[Choices, ...]] = (
     {"separating": "fast", BRANCHING: "general"},
-    {BRANCHING: "general"},
+    {"separating": "off"},
     {"separating": "fast", BRANCHING: "pscost"},
 )
 """What is tried beside the default settings."""
