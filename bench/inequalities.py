@@ -2,7 +2,7 @@
 
     python -m bench.inequalities --families generalised_assignment --instances 6
 
-The writers, each of which finds what the LP's solution violates, in rounds: `knapsacks`, facets of the knapsack of a
+The writers, each of which finds what the LP's solution violates, in rounds: `facets_of`, facets of the knapsack of a
 row of binaries; `links`, ``x <= y`` where a row lets x be positive only if the binary y is 1; `stocks`, the (l,S)
 inequalities of lot sizing. Every inequality is proven by a sub-MIP of the rows that it follows from before SCIP gets
 it, as a row that may leave the LP. One JSON object an instance: {instance, written, outcomes, lp, lp_after, write_s,
@@ -17,6 +17,7 @@ import math
 import time
 from collections import defaultdict
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -25,12 +26,12 @@ from bench import emit, instances_of, interval_of, model_of, parse, rounded
 from bench.orders import SETTINGS, under
 from bife_core.solver.inequalities.certificates import Inequality, certified
 from bife_core.solver.inequalities.giving import add
-from bife_core.solver.inequalities.knapsacks import knapsacks
+from bife_core.solver.inequalities.knapsacks import facets_of
 from bife_core.solver.inequalities.rounds import Writer, violated, written_for
 from bife_core.solver.starts.problem import Array, Problem, problem_of
 
 
-def links(problem: Problem, x: Array) -> list[Inequality]:
+def links(x: Array, problem: Problem) -> list[Inequality]:
     """Return violated links of variables of one row to its binary that has the only negative coefficient."""
     written = []
     for row in np.flatnonzero((problem.rhs == 0.0) & ~np.isfinite(problem.lhs)).tolist():
@@ -50,7 +51,7 @@ def links(problem: Problem, x: Array) -> list[Inequality]:
     return written
 
 
-def stocks(problem: Problem, x: Array) -> list[Inequality]:
+def stocks(x: Array, problem: Problem) -> list[Inequality]:
     """Return violated (l,S) inequalities: demand up to a period is made, or a set-up in the period lets it be made."""
     places = {name: place for place, name in enumerate(problem.names)}
     rows = {name: place for place, name in enumerate(problem.row_names)}
@@ -77,8 +78,10 @@ def stocks(problem: Problem, x: Array) -> list[Inequality]:
     return written
 
 
-WRITERS: dict[str, Writer] = {"lot_sizing": stocks, "facility_location": links, "network_design": links}
-"""What writes for a family; knapsacks for the others."""
+def writer_of(family: str, problem: Problem) -> Writer:
+    """Return what writes for a family: knapsacks' facets for most."""
+    writers = {"lot_sizing": stocks, "facility_location": links, "network_design": links}
+    return partial(writers[family], problem=problem) if family in writers else facets_of(problem)
 
 
 def main() -> None:
@@ -88,7 +91,7 @@ def main() -> None:
         for path in instances_of(family, options):
             problem, name = problem_of(model_of(path), 0, options.time_limit), path.name.split(".")[0]
             began = time.process_time()
-            inequalities, *values = written_for(problem, WRITERS.get(family, knapsacks))
+            inequalities, *values = written_for(problem, writer_of(family, problem))
             written = time.process_time()
             proven, outcomes = certified(problem, inequalities)
             seconds = time.process_time() - began

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any, Final
@@ -42,26 +42,31 @@ def certified(
     so: whatever follows from rows without a solution is not used. What does not fit the problem, is not finite or has
     coefficients more than six orders of magnitude apart is ``malformed``.
     """
-    proven, outcomes = list[Inequality](), Counter[str]()
-    models = dict[tuple[tuple[int, ...], bytes], tuple[pyscipopt.Model, dict[int, Any]]]()
-    for inequality in inequalities:
+    proven, outcomes = dict[int, Inequality](), Counter[str]()
+    of_rows = defaultdict[tuple[tuple[int, ...], bytes], list[tuple[int, Inequality, Array]]](list)
+    for place, inequality in enumerate(inequalities):
         if not _well_formed(problem, inequality):
             outcomes["malformed"] += 1
             continue
         rows, chosen = tuple(sorted(set(inequality.rows))), np.asarray(inequality.columns, dtype=np.int64)
         columns = np.union1d(problem.rows[list(rows)].indices, chosen)
-        if (key := (rows, columns.tobytes())) not in models:
-            of_rows = (problem.rows[list(rows)][:, columns], problem.lhs[list(rows)], problem.rhs[list(rows)])
-            model, variables = new_model(problem, columns, *of_rows)
-            model.setParams({"limits/totalnodes": nodes, "limits/gap": 0.0, "limits/absgap": 0.0})
-            models[key] = model, dict(zip(columns.tolist(), variables, strict=True))
-        scale = float(np.abs(inequality.coefficients).max())
-        terms, rhs = np.asarray(inequality.coefficients, dtype=float) / scale, inequality.rhs / scale
-        outcome, bound = _maximised(*models[key], chosen, terms, rhs)
-        outcomes[outcome] += 1
-        if outcome == "proven":
-            proven.append(replace(inequality, coefficients=terms, rhs=max(rhs, bound) + _slack(rhs)))
-    return proven, outcomes
+        of_rows[rows, columns.tobytes()].append((place, inequality, columns))
+    model: pyscipopt.Model | None = None
+    for (rows, _), stated in of_rows.items():
+        columns, some = stated[0][2], list(rows)
+        sides = problem.lhs[some], problem.rhs[some]
+        model, variables = new_model(problem, columns, problem.rows[some][:, columns], *sides, model=model)
+        model.setParams({"limits/totalnodes": nodes, "limits/gap": 0.0, "limits/absgap": 0.0})
+        by_column = dict(zip(columns.tolist(), variables, strict=True))
+        for place, inequality, _ in stated:
+            scale = float(np.abs(inequality.coefficients).max())
+            terms, rhs = np.asarray(inequality.coefficients, dtype=float) / scale, inequality.rhs / scale
+            outcome, bound = _maximised(model, by_column, np.asarray(inequality.columns), terms, rhs)
+            outcomes[outcome] += 1
+            if outcome == "proven":
+                side = max(rhs, bound) + _slack(rhs)
+                proven[place] = replace(inequality, coefficients=terms, rhs=side)
+    return [proven[place] for place in sorted(proven)], outcomes
 
 
 def _slack(rhs: float) -> float:

@@ -11,7 +11,7 @@ import pyscipopt
 from bife_core.base.wording import counted
 from bife_core.solver.inequalities import Kind
 from bife_core.solver.inequalities.certificates import Inequality, certified
-from bife_core.solver.inequalities.knapsacks import knapsack, knapsacks
+from bife_core.solver.inequalities.knapsacks import facets_of, knapsack
 from bife_core.solver.inequalities.rounds import written_for
 from bife_core.solver.scip.exactness import LINEAR
 from bife_core.solver.scip.libscip import has_pricers, scip_errors
@@ -29,7 +29,7 @@ def give_inequalities(model: pyscipopt.Model, kind: Kind) -> Started:
         if not has_knapsacks(model):
             return "the model has no such row", 0, None
         problem = problem_of(model, 0, float("inf"))
-        written, *_ = written_for(problem, knapsacks)
+        written, *_ = written_for(problem, facets_of(problem))
         proven, _ = certified(problem, written)
         with scip_errors("SCIP takes no more rows"):
             add(model, proven)

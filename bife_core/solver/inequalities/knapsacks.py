@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 import pyscipopt
 
 from bife_core.solver.inequalities.certificates import Inequality
-from bife_core.solver.inequalities.rounds import VIOLATED, violated
+from bife_core.solver.inequalities.rounds import VIOLATED, Writer, violated
 from bife_core.solver.starts.problem import Array, Problem
 
 _CAPACITY: Final = 10_000
@@ -35,30 +35,52 @@ def knapsack(weights: Array, capacity: float) -> tuple[Array, int, Array] | None
     return None if (sizes == sizes[0]).all() or sizes.sum() <= room else (sizes, room, complemented)
 
 
-def knapsacks(problem: Problem, x: Array) -> list[Inequality]:
-    """Return violated facets of the rows of binaries whose weights are integers."""
-    written, spent = [], 0
-    for row, columns, sizes, capacity, complemented in _knapsacks_of(problem):
-        if (spent := spent + len(sizes) * capacity) > _ALL:
+def facets_of(problem: Problem) -> Writer:
+    """Return what writes violated facets of the rows of binaries whose weights are integers."""
+    spent, looked_at = 0, list[_Knapsack]()
+    for each in _knapsacks_of(problem):
+        if (spent := spent + len(each.sizes) * each.capacity) > _ALL:
             break
-        values = np.where(complemented, 1.0 - x[columns], x[columns])
-        if (lifted := facet(sizes, capacity, values)) is not None:
-            terms, side = lifted
-            side -= float(terms[complemented].sum())
-            written += violated(x, columns, np.where(complemented, -terms, terms), side, (row,))
-    return written
+        looked_at.append(each)
+
+    def write(x: Array) -> list[Inequality]:
+        written = []
+        for row, columns, sizes, capacity, complemented in looked_at:
+            values = np.where(complemented, 1.0 - x[columns], x[columns])
+            if (lifted := facet(sizes, capacity, values)) is not None:
+                terms, side = lifted
+                side -= float(terms[complemented].sum())
+                written += violated(x, columns, np.where(complemented, -terms, terms), side, (row,))
+        return written
+
+    return write
 
 
-def _knapsacks_of(problem: Problem) -> Iterator[tuple[int, Array, Array, int, Array]]:
-    """Yield row, columns and what `knapsack` returns, for each side of a row."""
-    for row in range(len(problem.lhs)):
+class _Knapsack(NamedTuple):
+    row: int
+    columns: Array
+    sizes: Array
+    capacity: int
+    complemented: Array
+
+
+def _knapsacks_of(problem: Problem) -> Iterator[_Knapsack]:
+    """Yield the knapsacks of each side of a row."""
+    filled = np.flatnonzero(np.diff(problem.indptr))
+    sizes, begin = np.abs(problem.data), problem.indptr[:-1][filled]
+    unlike = (
+        filled[np.minimum.reduceat(sizes, begin) < np.maximum.reduceat(sizes, begin)]
+        if len(filled)
+        else filled
+    )
+    for row in unlike.tolist():
         entries = slice(problem.indptr[row], problem.indptr[row + 1])
         columns, weights = problem.indices[entries], problem.data[entries]
-        if not len(columns) or not problem.binary[columns].all() or len(set(columns.tolist())) < len(columns):
+        if not problem.binary[columns].all() or len(set(columns.tolist())) < len(columns):
             continue
         for sign, side in ((1.0, problem.rhs[row]), (-1.0, -problem.lhs[row])):
             if (items := knapsack(sign * weights, side)) is not None:
-                yield row, columns, *items
+                yield _Knapsack(row, columns, *items)
 
 
 def facet(weights: Array, capacity: int, x: Array) -> tuple[Array, float] | None:

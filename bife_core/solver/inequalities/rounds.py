@@ -19,12 +19,12 @@ _SHARE: Final = 1e-4  # of the LP value that five rounds gain at least
 
 _ITERATIONS: Final = 50_000  # of the simplex method in a round
 
-Writer: TypeAlias = Callable[[Problem, Array], list[Inequality]]
-"""What returns inequalities that a point violates."""
+Writer: TypeAlias = Callable[[Array], list[Inequality]]
+"""What returns inequalities of a problem that a point violates."""
 
 
 def written_for(problem: Problem, writer: Writer) -> tuple[list[Inequality], float, float]:
-    """Return what a writer finds in rounds and is tight at the end, and the LP's value before and after.
+    """Return what its writer finds in rounds and is tight at the end, and the LP's value before and after.
 
     The values are NaN, and nothing is found, where the LP has no optimum.
     """
@@ -43,7 +43,7 @@ def written_for(problem: Problem, writer: Writer) -> tuple[list[Inequality], flo
         values.append(value)
         x = np.array(lp.getPrimal())
         slow = len(values) > 5 and values[-1] - values[-6] < _SHARE * abs(values[-1])
-        if slow or not (new := writer(problem, x)):
+        if slow or not (new := writer(x)):
             break
         for cut in new:
             lp.addRow(_row(cut.columns, cut.coefficients), -infinity, cut.rhs)

@@ -113,14 +113,24 @@ class Problem:
 
 
 def new_model(
-    problem: Problem, columns: Array, rows: csr_array, lhs: Array, rhs: Array, initial: Array | None = None
+    problem: Problem,
+    columns: Array,
+    rows: csr_array,
+    lhs: Array,
+    rhs: Array,
+    initial: Array | None = None,
+    model: pyscipopt.Model | None = None,
 ) -> tuple[pyscipopt.Model, list[pyscipopt.scip.Variable]]:
     """Return a model of some columns of a problem and of rows over these, and its variables.
 
-    Rows that are not `initial` are on demand.
+    Rows that are not `initial` are on demand. A `model` that is given is emptied before: a new one takes milliseconds.
     """
-    model = pyscipopt.Model()
-    model.hideOutput()
+    if model is None:
+        model = pyscipopt.Model()
+        model.hideOutput()
+    else:
+        model.freeProb()
+        model.createProbBasic()
     bounds = np.clip((problem.lower[columns], problem.upper[columns]), -_INFINITY, _INFINITY).tolist()
     kinds = np.where(problem.integer[columns], "I", "C").tolist()
     facts = zip(*bounds, problem.objective[columns].tolist(), kinds, strict=True)
