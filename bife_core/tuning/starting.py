@@ -96,11 +96,11 @@ def tried_first(starts: Sequence[Choices], space: Space, long: bool, primal: boo
 
     Choices without `BRANCHING` are tried with the best method so far. What only some families have comes after the
     methods without cuts, whose cost ends it early; where solves are long, so that few are tried, after the first of
-    them and a few rounds of cuts. Beside what is best by then, fewer variables are tried, a start if solves are long,
-    and each class of variables branched on first; then classes of rows on demand, the largest first, which are also put
-    on demand beside what is best. Where rows are knapsacks their facets come before all that, since SCIP without any
-    cuts may take so long on such rows that no time is left for more. Where solves are compared by their objectives,
-    start methods come before all.
+    them and a few rounds of cuts. Beside what is best by then, fewer variables are tried, and a start if solves are
+    long; then the largest class of rows on demand, each class of variables branched on first, and further rows on
+    demand, which are also put on demand beside what is best. Where rows are knapsacks their facets come before all
+    that, since SCIP without any cuts may take so long on such rows that no time is left for more. Where solves are
+    compared by their objectives, start methods come before all.
     """
     named = {start.get(BRANCHING) for start in starts}
     methods = [name for name in (*space.methods, RPB) if name not in named]
@@ -125,8 +125,8 @@ def tried_first(starts: Sequence[Choices], space: Space, long: bool, primal: boo
     before = min(1, first) if long and (classes or fewer or orders) else first
     rounds = [{**FEW_ROUNDS, BRANCHING: name} for name in methods[:1] if long]
     begin = [*facets, *further[:before], *rounds]
-    beside = [*fewer, *[_RESTRICTED] * long, *orders]
+    beside = [*fewer, *[_RESTRICTED] * long]
     proposing = [start for start in BESIDE_THE_BEST if START in start and primal]
     rest = [*BESIDE_THE_BEST, *further[before:]] if long else [*further[before:], *BESIDE_THE_BEST]
-    every = [*starts, *proposing, *begin, *beside, *largest, *others, *alone, *rest]
+    every = [*starts, *proposing, *begin, *beside, *largest, *orders, *others, *alone, *rest]
     return [choices for choices in every if space.offers(choices)]

@@ -148,7 +148,8 @@ def _validated(
 ) -> tuple[Tuning, str]:
     """Return a tuning and what it saves on instances that chose nothing, on as many as take about `seconds` at most.
 
-    One that saves nothing there ends with SCIP default settings.
+    One that saves nothing there, or what may be chance both there and on the design instances, ends with SCIP default
+    settings.
     """
     if not tuning.best.choices:
         return tuning, ""
@@ -173,10 +174,12 @@ def _validated(
 
     lead = runtime.conductor.step("validate", "compare with SCIP default settings", work).lead
     sentence = f"On instances that chose nothing it takes {change_text(lead)} ({evidence_text(lead)})"
-    if lead.incomparable or lead.ratio < 1.0:
+    chance = tuning.by_chance and (lead.ci_high is None or lead.ci_high >= 1.0)
+    if lead.incomparable or (lead.ratio < 1.0 and not chance):
         return tuning, f"{sentence}."
     usual_settings = tuning.model_copy(update={"configuration": Configuration()})
-    return usual_settings, f"{sentence}, so SCIP default settings stay."
+    why = "which may be chance as on those that chose it, so" if lead.ratio < 1.0 else "so"
+    return usual_settings, f"{sentence}, {why} SCIP default settings stay."
 
 
 def _family_facts(config: PipelineConfig, runtime: Runtime, design: Sequence[Instance]) -> FamilyFacts:

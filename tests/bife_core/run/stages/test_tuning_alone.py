@@ -2,9 +2,11 @@
 
 import re
 import shutil
+from types import SimpleNamespace
 
 import pytest
 
+from bife_core.measure.evaluation.comparison import Comparison
 from bife_core.measure.trials import Raced
 from bife_core.run.presets import preset, with_overrides
 from bife_core.run.stages import tune as stage
@@ -27,9 +29,9 @@ SETTINGS = {"search.seed": 0, "tune.instances": 2, "high.cost": "nodes", "valida
 def tuned(monkeypatch):
     """Have tuning find settings, or none, by solves of SCIP default settings that took so many CPU seconds."""
 
-    def found(choices, usual_s=1.0):
+    def found(choices, usual_s=1.0, cost=50.0):
         usual = Raced(costs=(100.0, 100.0), ratio=1.0, seen=2, cpu_s=2 * usual_s, won=True)
-        best = Raced(costs=(50.0, 50.0), ratio=0.5, seen=2, cpu_s=1.0, won=True)
+        best = Raced(costs=(cost, cost), ratio=cost / 100.0, seen=2, cpu_s=1.0, won=True)
         trials = [Trial(choices={}, raced=usual)]
         trials += [Trial(choices=choices, raced=best)] if choices else []
         configuration = Space({}).configuration(choices)
@@ -61,6 +63,21 @@ def test_where_nothing_is_saved_on_other_instances_scip_default_settings_stay(tu
     assert re.search(stay, result.notes[-1]), result.notes
     assert result.tuning.configuration.identity == RPB
     assert load_method(str(result.path)).identity == RPB
+
+
+@pytest.mark.parametrize(
+    ("cost", "high", "kept"), [(95.0, 1.2, False), (95.0, 0.99, True), (20.0, 1.2, True)]
+)
+def test_what_may_be_chance_both_on_the_instances_that_chose_it_and_on_others_is_not_kept(
+    cost, high, kept, tuned, runtime, monkeypatch
+):
+    tuned(LEAN, cost=cost)
+    names = {"setting": "these", "method": "found", "baseline": RPB, "instances": 6, "groups": 6}
+    lead = Comparison(ratio=0.9, ci_low=0.7, ci_high=high, **names)
+    monkeypatch.setattr(stage, "evaluate", lambda *_, **__: SimpleNamespace(lead=lead))
+    result = stage.tune(with_overrides(preset("smoke"), SETTINGS), runtime, 10.0)
+    stay = "which may be chance as on those that chose it, so SCIP default settings stay."
+    assert (result.tuning.configuration.identity != RPB, result.notes[-1].endswith(stay)) == (kept, not kept)
 
 
 def test_a_tuning_is_recorded_while_it_goes_on(runtime, monkeypatch):
