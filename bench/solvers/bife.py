@@ -10,17 +10,20 @@ from typing import Any
 from bife_core.measure.peers import serve
 
 
-def bife(file: str, gap: float | None, seed: int, *, reference: str, limit_s: float) -> Iterator[Any]:
-    """Solve with a method, and the guard that the command has; `solve` measures its own time, after it compiled."""
+def bife(file: str, gap: float | None, seed: int, *, reference: str) -> Iterator[Any]:
+    """Solve with a method, and the guard that the command has; `solve` measures its own time, after it compiled.
+
+    Like the other solvers it has no limit of its own: the system ends the process.
+    """
     import bife_core
 
     params = {} if gap is None else {"limits/gap": gap}
-    result = bife_core.solve(file, reference, seed=seed, guard=True, time_limit_s=limit_s, params=params)
+    method = bife_core.load_method(reference)
     yield
-    status = "limit" if result.status == "timelimit" else result.status
+    result = bife_core.solve(file, method, seed=seed, guard=True, params=params)
     missed = "" if result.violation is None else f"the solution misses {result.violation}"
-    yield {"status": status, "objective": result.primal_bound, "cpu_s": result.cpu_s, "reason": missed}
+    yield {"status": result.status, "objective": result.primal_bound, "cpu_s": result.cpu_s, "reason": missed}
 
 
 if __name__ == "__main__":
-    serve(partial(bife, reference=sys.argv[1], limit_s=float(sys.argv[-3])))
+    serve(partial(bife, reference=sys.argv[1]))
