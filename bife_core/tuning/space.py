@@ -203,7 +203,7 @@ def table() -> tuple[Row, ...]:
 def choices_text(choices: Mapping[str, str]) -> str:
     """Return choices as a person reads them, such as ``separating off, lp/pricing = d``."""
     each = (
-        f"{name} {_IN_WORDS[value]}"
+        f"{name} {_IN_WORDS.get(value, value)}"
         if is_class(name)
         else f"{name} = {value}"
         if "/" in name

@@ -170,6 +170,13 @@ def test_where_nothing_is_better_it_is_scip_as_it_comes():
     assert worse.line(1, {}) == "   1   1   2.000   heuristics off"
 
 
+def test_the_line_of_a_trial_says_what_the_best_before_had_and_it_has_not():
+    raced = Raced(costs=(1.0,), ratio=0.5, seen=1, cpu_s=1.0, won=True)
+    before = {"heuristics": "off", "rows/link": "on demand", "variables/x": "first"}
+    line = Trial(choices={"separating": "off", "rows/link": "on demand"}, raced=raced).line(2, before)
+    assert line.endswith("separating off, heuristics SCIP default, variables/x SCIP default")
+
+
 def test_without_a_seed_only_the_starts_are_tried_and_optuna_is_not_needed(
     knapsacks, pool, folder, monkeypatch
 ):
