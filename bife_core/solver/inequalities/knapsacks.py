@@ -68,12 +68,8 @@ def _knapsacks_of(problem: Problem) -> Iterator[_Knapsack]:
     """Yield the knapsacks of each side of a row."""
     filled = np.flatnonzero(np.diff(problem.indptr))
     sizes, begin = np.abs(problem.data), problem.indptr[:-1][filled]
-    unlike = (
-        filled[np.minimum.reduceat(sizes, begin) < np.maximum.reduceat(sizes, begin)]
-        if len(filled)
-        else filled
-    )
-    for row in unlike.tolist():
+    unlike = np.minimum.reduceat(sizes, begin) < np.maximum.reduceat(sizes, begin)
+    for row in filled[unlike].tolist():
         entries = slice(problem.indptr[row], problem.indptr[row + 1])
         columns, weights = problem.indices[entries], problem.data[entries]
         if not problem.binary[columns].all() or len(set(columns.tolist())) < len(columns):
