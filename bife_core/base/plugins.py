@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from bife_core.base.errors import ConfigError
@@ -77,11 +78,11 @@ class Plugins(UserDict[str, Plugin]):
         schema["enum"] = self.names
 
     def __missing__(self, name: str) -> Plugin:
-        self[name] = self._load(self._entries[name])
+        self[name] = self._load(name)
         return self[name]
 
     def __contains__(self, name: object) -> bool:
-        return isinstance(name, str) and (name in self.data or name in self._entries)
+        return isinstance(name, str) and (name in self.data or name in self.builtin or name in self._entries)
 
     def __iter__(self) -> Iterator[str]:
         return iter({**self._entries, **self.data})
@@ -106,19 +107,21 @@ class Plugins(UserDict[str, Plugin]):
                 )
         return offered
 
-    def _load(self, entry: EntryPoint) -> Plugin:
-        of = f"The {self.kind} {entry.name!r} of {_package(entry)}"
+    def _load(self, name: str) -> Plugin:
+        ours = self.builtin.get(name)  # found without a look at all packages that are installed
+        entry = None if ours else self._entries[name]
+        of = f"The {self.kind} {name!r} of {'BiFE' if entry is None else _package(entry)}"
         try:
-            loaded: Plugin = entry.load()
+            loaded: Plugin = entry.load() if entry is not None else resolve_name(str(ours))
         except Exception as error:  # importing a package may raise anything
             advice = "update or uninstall it"
             if missing := _OF_EXTRAS.get(getattr(error, "name", None) or ""):
                 advice = f"run `pip install 'bife-branching[{missing}]'`"
-            elif entry.dist is None:
+            elif entry is None:
                 raise
             reason = f"{type(error).__name__}: {error}".rstrip(".: ")
             raise ConfigError(f"{of} cannot be loaded ({reason}); {advice}.") from error
-        if entry.dist is not None and not self.fits(loaded):
+        if entry is not None and not self.fits(loaded):
             raise ConfigError(f"{of} must be {self.form}, but {entry.value} is {type(loaded).__name__}.")
         return loaded
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import importlib.resources
 import re
 from collections.abc import Iterable, Iterator
 from functools import cache
@@ -32,7 +31,7 @@ def digest_of_folder(place: str) -> str:
 
 def sources(places: Iterable[str]) -> Iterator[bytes]:
     """Yield the content of files, and of those in folders, of this package."""
-    root = Path(str(importlib.resources.files("bife_core")))
+    root = Path(__file__).parents[1]
     for place in (root / name for name in places):
         yield from (path.read_bytes() for path in ([place] if place.is_file() else place.glob("*.py")))
 

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from pkgutil import resolve_name
-from typing import Any, Final
+from typing import Final
 
-from bife_core.base.native import ObjectCode, kept, llvm
+from bife_core.base.native import Addresses, Source, llvm, loaded
 from bife_core.solver.code_digest import COMPILED, digest_of_code, sources
 
 _FOLDER: Final = Path(__file__).with_name("llvm")
@@ -39,11 +39,15 @@ class Unit:
         return _FOLDER / f"{self.name}.ll.xz"
 
     @cached_property
-    def _addresses(self) -> Any:
+    def _addresses(self) -> Addresses:
         # Named alone: its package imports this module.
-        in_scip = resolve_name("bife_core.solver.scip.libscip:address_of")
-        code = kept(f"{self.name}-{self.digest}", self._built)
-        return code.load(lambda name: in_scip(name) if name.startswith("SCIP") else None)
+        libscip = resolve_name("bife_core.solver.scip.libscip")
+
+        def in_scip(name: str) -> int | None:
+            return int(libscip.address_of(name)) if name.startswith("SCIP") else None
+
+        name = f"{self.name}-{self.digest}"
+        return loaded(name, self._source, address_of=in_scip, library=libscip.library_file())
 
     def prepare(self) -> None:
         """Have the machine code on disk before workers start, which may not write there."""
@@ -70,23 +74,24 @@ class Unit:
     def _key(self) -> str:
         return f"{self.digest} {llvm().get_process_triple()}"
 
-    def _built(self) -> ObjectCode:
+    def _source(self) -> Source:
         import logging
 
         log = logging.getLogger(__name__)
         try:
             text = lzma.decompress(self.file.read_bytes()).decode()
             if text.startswith(f"; {self._key} "):
-                return _compiled(text)
-        except (OSError, lzma.LZMAError, RuntimeError) as error:  # the last is of LLVM of another version
+                llvm().parse_assembly(text)  # raises where it is of LLVM of another version
+                return _source_of(text)
+        except (OSError, lzma.LZMAError, RuntimeError) as error:
             log.debug("%s: %s", self.file, error)
         log.warning("Compiling %s for this machine, once: some seconds.", self.name)
-        return _compiled(self.text())
+        return _source_of(self.text())
 
 
-def _compiled(text: str) -> ObjectCode:
+def _source_of(text: str) -> Source:
     _, _, _, *names = text.split("\n", 1)[0].split()
-    return ObjectCode.of(text, names)
+    return Source(text, names)
 
 
 FEATURES: Final = Unit("features", "bife_core.solver.scip.compiled.functions:FUNCTIONS", COMPILED)

@@ -15,7 +15,7 @@ import numpy as np
 
 from bife_core.base.arguments import checked
 from bife_core.base.errors import RuleError
-from bife_core.base.native import ObjectCode, kept
+from bife_core.base.native import Source, loaded
 from bife_core.language.components import BRANCHING, Component
 from bife_core.language.rules.llvm import rule_in_llvm
 from bife_core.language.rules.lowering import lower
@@ -103,8 +103,8 @@ def _machine_code(program: Program, keep: bool) -> int:
             name = f"bife_score_{program.sha}"
             text = rule_in_llvm(program, name)
             digest = hashlib.sha256(text.encode()).hexdigest()
-            code = kept(f"rule-{digest}", lambda: ObjectCode.of(text, [name]), keep)
-            _addresses[program.sha] = int(code.load()(name))
+            addresses = loaded(f"rule-{digest}", lambda: Source(text, [name]), keep=keep)
+            _addresses[program.sha] = addresses(name)
         return _addresses[program.sha]
 
 

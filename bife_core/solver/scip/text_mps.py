@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator
+from functools import cache
 from itertools import pairwise
 from typing import Any, Final, NoReturn
 
@@ -12,6 +13,7 @@ from bife_core.solver.scip.differences import MisreadError, refuse
 from bife_core.solver.scip.texts import BY_PROGRAM, NUMBER, VALUE, differ, shown
 
 
+@cache  # so that only the patterns of sections in a file are compiled
 def _lines(pattern: str) -> re.Pattern[bytes]:
     """Return the pattern of a data line: a blank stands for space between fields, `_` for a name."""
     spaced = pattern.replace("_", r"([^\s$]\S*)").replace(" ", r"[ \t]+")
@@ -19,22 +21,22 @@ def _lines(pattern: str) -> re.Pattern[bytes]:
 
 
 _N, _V = "[-+]?" + NUMBER, "[-+]?" + VALUE
-_ROW: Final = (_lines("[NLGE] _"), "N, L, G or E and the row's name")
-_SIDE: Final = (_lines(rf"(?:_ )?_ {_V}(?: _ {_V})?"), "a name, then a row and a number, once or twice")
-_QUADRATIC: Final = (_lines(rf"_ _ {_N}(?: _ {_N})?"), "a column, then another and a number")
+_ROW: Final = ("[NLGE] _", "N, L, G or E and the row's name")
+_SIDE: Final = (rf"(?:_ )?_ {_V}(?: _ {_V})?", "a name, then a row and a number, once or twice")
+_QUADRATIC: Final = (rf"_ _ {_N}(?: _ {_N})?", "a column, then another and a number")
 _COLUMN: Final = rf"_ _ {_N}(?: _ {_N})?|\S+ (?:\S+ )?'MARKER' '(INTORG|INTEND)'"
 _BOUND: Final = rf"(LO|UP|FX|LI|UI|SC|SI) (?:_ )?_ ({_V})|(FR|MI|PL|BV)(?: _)? _(?: {_V})?"
 _LINES: Final = {
     **dict.fromkeys((b"ROWS", b"USERCUTS", b"LAZYCONS"), _ROW),
-    b"COLUMNS": (_lines(_COLUMN), "a column, then a row and a number, once or twice"),
+    b"COLUMNS": (_COLUMN, "a column, then a row and a number, once or twice"),
     **dict.fromkeys((b"RHS", b"RANGES"), _SIDE),
-    b"BOUNDS": (_lines(_BOUND), "the kind, a name, the column and a number"),
+    b"BOUNDS": (_BOUND, "the kind, a name, the column and a number"),
     **dict.fromkeys((b"QMATRIX", b"QUADOBJ"), _QUADRATIC),
-    b"INDICATORS": (_lines("IF _ _(?: [01])?"), "IF, a row, a column and 0 or 1"),
-    b"OBJNAME": (_lines("_"), "a row's name"),
+    b"INDICATORS": ("IF _ _(?: [01])?", "IF, a row, a column and 0 or 1"),
+    b"OBJNAME": ("_", "a row's name"),
 }
 _KNOWN: Final = {*_LINES, *b"NAME OBJSEN OBJSENSE SOS QCMATRIX".split()}
-_OTHER: Final = (_lines(r"\S.*"), "a line")
+_OTHER: Final = (r"\S.*", "a line")
 _SIDES: Final = {b"LO": "l", b"LI": "l", b"MI": "l", b"FX": "lu", b"FR": "lu", b"BV": "lu"}
 """Sides of the types of bounds; other types are upper bounds."""
 _VALUES: Final = {b"MI": (-math.inf,), b"PL": (math.inf,), b"FR": (-math.inf, math.inf), b"BV": (0.0, 1.0)}
@@ -126,7 +128,7 @@ class _Sections:
             read = b"".join(map(self.as_fixed, text[begin:end].splitlines(keepends=True)))
             text = text[:begin] + read + text[end:]
         self.position = begin
-        for line in pattern.finditer(text, begin, end):
+        for line in _lines(pattern).finditer(text, begin, end):
             if line.start() != self.position:
                 break
             yield line.groups()

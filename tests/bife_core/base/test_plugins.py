@@ -95,11 +95,16 @@ def test_a_package_that_was_never_installed_goes_by_its_module(path):
     assert plugins().listed()[-1] == ("late", "late_plugin (not installed)")
 
 
+def test_a_builtin_is_found_without_a_look_at_what_is_installed(path, monkeypatch):
+    monkeypatch.setattr("importlib.metadata.entry_points", None)
+    assert plugins().find("counter").__name__ == "Counter"
+
+
 @pytest.mark.parametrize(("name", "packages"), [("same", ("first", "second")), ("counter", ("first",))])
 def test_two_packages_with_one_name_are_both_named(path, name, packages):
     for package in packages:
         offer(path, package, **{name: "collections:ChainMap"})
     with pytest.raises(ConfigError, match=rf"both offer a mapping '{name}'; uninstall one") as error:
-        plugins().find(name)
+        plugins().listed()
     assert all(f"{package} 1.2" in str(error.value) for package in packages)
     assert ("BiFE and " in str(error.value)) == (name == "counter")
