@@ -1,5 +1,7 @@
 """The table of settings: what SCIP has, each choice changes something, and conditions hold."""
 
+from itertools import chain
+
 import pytest
 
 from bife_core.base.errors import ConfigError
@@ -16,7 +18,7 @@ def needed(name):
     """Choices under which a row counts."""
     row = next(row for row in SPACE.rows if row.name == name)
     found = {}
-    for other, wanted, values in row.condition:
+    for other, wanted, values in row.conditions[0]:
         usual = next(one for one in SPACE.rows if one.name == other).choices[0]
         if (usual in values) is not wanted:
             found |= {other: values[0]}
@@ -41,7 +43,7 @@ def test_every_row_begins_with_what_scip_does_and_every_choice_changes_it(row):
 def test_conditions_refer_to_rows_before_and_to_choices_they_have():
     names = [row.name for row in SPACE.rows]
     for row in SPACE.rows:
-        for name, _, values in row.condition:
+        for name, _, values in chain(*row.conditions):
             assert names.index(name) < names.index(row.name)
             assert set(values) <= set(next(one for one in SPACE.rows if one.name == name).choices)
 
@@ -80,8 +82,18 @@ def test_single_separators_stay_on_where_separating_is_off():
         "separating/oddcycle/freq": 0,  # which is off by default
         "separating/oddcycle/maxroundsroot": -1,
         "separating/oddcycle/maxunsucessfull": 10,
+        "separating/oddcycle/usegls": False,
     }
     assert SPACE.counting({"separators": "clique"}) == {}
+
+
+def test_rounds_count_where_some_separator_is_on():
+    rounds = {"separating/maxroundsroot": "10"}
+    assert SPACE.counting(rounds) == rounds
+    assert SPACE.counting({"separating": "off"} | rounds) == {"separating": "off"}
+    alone = {"separating": "off", "separators": "clique+oddcycle"} | rounds
+    assert SPACE.counting(alone) == alone
+    assert SPACE.configuration(alone).params["separating/maxroundsroot"] == 10
 
 
 def test_groups_and_fixed_parameters_narrow_it():
