@@ -68,7 +68,8 @@ def parse(description: str | None, families: str = "--families", **defaults: Any
         if value is False:
             parser.add_argument(option, action="store_true")
         elif isinstance(value, list):
-            parser.add_argument(option, nargs="*", default=value)
+            kind = type(value[0]) if value else str
+            parser.add_argument(option, nargs="*", type=kind, default=value)
         else:
             parser.add_argument(option, type=str if value is None else type(value), default=value)
     return parser.parse_args()

@@ -6,10 +6,10 @@
 Every solver solves an instance before any solves the next, in an order that rotates, on one thread, with gap 0; those
 whose own gap is another also with that. All read one file that SCIP wrote: MPS, minimised. `--peers` are some of the
 solvers, all that are installed without it, and `--limit` the CPU seconds of a solve. `--tune S` lets `bife tune`
-find a configuration of a family, or half of a folder, for as many CPU seconds with the same limit of a solve:
-`scip+set` is SCIP under its settings alone, `bife` the whole of it. `--settings FILE.set` (plain SCIP reads it) and
-`--method REF` (BiFE's library solves) are further solvers, `{family}` in them the family. `scip_concurrent` has two
-threads, whose CPU time both count.
+find a configuration of a family, or half of a folder, for as many CPU seconds with the same limit of a solve, once for
+each of `--tuner-seeds`: `scip+set` is SCIP under its settings alone, `bife` the whole of it. `--settings FILE.set`
+(plain SCIP reads it) and `--method REF` (BiFE's library solves) are further solvers, `{family}` in them the family.
+`scip_concurrent` has two threads, whose CPU time both count.
 
 A solve's time is process CPU time, user and system, without reading; that of the whole process stands beside it, CBC's
 without Python. Ratios are to SCIP default settings, paired by instance and seed, with the bootstrap interval of their
@@ -99,8 +99,8 @@ class Solve(NamedTuple):
 
 def main() -> None:
     options = parse(
-        __doc__, "families", instances=20, limit=300.0, peers=list(PEERS), tune=0.0, settings=[], method=[],
-        json=False, store=None,
+        __doc__, "families", instances=20, limit=300.0, peers=list(PEERS), tune=0.0, tuner_seeds=[0],
+        settings=[], method=[], json=False, store=None,
     )  # fmt: skip
     if unknown := set(options.peers) - PEERS.keys():
         sys.exit(f"--peers names {', '.join(sorted(unknown))}; expected some of {', '.join(PEERS)}.")
@@ -129,12 +129,13 @@ def arms_of(family: str, options: Namespace, home: Path) -> list[Arm]:
     )
     for name in (*settings, *methods):
         load_method(name)  # raises before anything is solved
-    if options.tune:
-        tuning = [family, options.size, options.tune, options.limit]
+    for seed in options.tuner_seeds if options.tune else ():
+        tuning = [family, options.size, options.tune, options.limit, seed]
         output = home / "tuned" / f"{digest_of(tuning)[:16]}" / "tuned.set"
         further = [] if Path(family).is_dir() else ["--size", options.size]
-        further += ["--set", f"high.time_limit_s={options.limit}"]
-        settings["tuned"], methods["tuned"] = map(str, tuned(family, output, options.tune, *further))
+        further += ["--set", f"high.time_limit_s={options.limit}", "--seed", str(seed)]
+        name = f"tuned, seed {seed}" if seed else "tuned"
+        settings[name], methods[name] = map(str, tuned(family, output, options.tune, *further))
     for name, file in settings.items():
         chosen[f"scip+{name}"] = of_file(f"SCIP, {name}", "pyscipopt", "scip", file)
     for name, reference in methods.items():
