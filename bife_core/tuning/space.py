@@ -52,6 +52,7 @@ _SEPARATORS: Final = {
     "aggregation": tuple(
         f"separating/{name}/freq = 0" for name in ("aggregation", "cmir", "flowcover", "knapsackcover")
     ),
+    "cmir": tuple(f"separating/{name}/freq = 0" for name in ("aggregation", "cmir")),
     "knapsack": ("constraints/knapsack/sepafreq = 0",),
     # By its defaults it gives up after ten rounds, or three without cuts; with more, half of the nodes are left. The
     # heuristic that it prefers takes three times as long as its other one, whose cuts are as good.

@@ -44,8 +44,10 @@ without any cuts the tree may never end.
 STARTING_SETTINGS: Final[tuple[Choices, ...]] = (
     _LEAN,
     {**_AT_ROOT, "heuristics": "off"},
-    # One kind of cuts may be all that is worth its time: on independent sets that of cliques and odd cycles.
+    # One kind of cuts may be all that is worth its time: on independent sets that of cliques and odd cycles, on network
+    # design that of mixed-integer rounding, if it may look long for rows to aggregate.
     {**_LEAN, "separators": "clique+oddcycle"},
+    {**_LEAN, "separators": "cmir", "separating/maxroundsroot": "10"},
     {**_LEAN, INEQUALITIES: "knapsack"},
     {**_AT_ROOT, "heuristics": "off", "separating/maxroundsroot": "5"},
     {**_LEAN, "separators": "gomory"},
