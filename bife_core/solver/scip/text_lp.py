@@ -139,15 +139,17 @@ def _words(text: bytes) -> set[bytes]:
 
 
 def _keys(text: bytes) -> Iterator[re.Match[bytes]]:
-    for begin, end in _stretches(text, 0, len(text)):
+    for begin, end in _stretches(
+        text, 0, len(text), 20_000
+    ):  # the pattern takes ten times as long as the words
         if not _FIRST_WORDS.isdisjoint(_words(text[begin:end].lower())):
             yield from (key for key in _KEY.finditer(text, begin, end + 99) if begin <= key.start(2) < end)
 
 
-def _stretches(text: bytes, begin: int, end: int) -> Iterator[tuple[int, int]]:
-    """Yield stretches of whole lines of about a million characters, since all words of a text take much memory."""
+def _stretches(text: bytes, begin: int, end: int, size: int = 1_000_000) -> Iterator[tuple[int, int]]:
+    """Yield stretches of whole lines of about `size` characters, since all words of a text take much memory."""
     while begin < end:
-        stop = text.find(b"\n", min(begin + 1_000_000, end), end) + 1 or end
+        stop = text.find(b"\n", min(begin + size, end), end) + 1 or end
         yield begin, stop
         begin = stop
 
