@@ -56,7 +56,7 @@ class Raced(Value):
 
 @dataclass
 class TrialRace:
-    """A race of configurations on design instances, the cheapest of which come first.
+    """A race of configurations on design instances, those first that SCIP's default settings solve fastest.
 
     By position, `usual` are the solves under SCIP's default settings and `costs` their costs, None if not measured,
     and `best` the costs of the best configuration. Instances `aside` count for none. Where solves are long, the middle
@@ -143,9 +143,17 @@ class TrialRace:
 
     @property
     def places(self) -> list[int]:
-        """Positions of the instances on which the best was measured, the cheapest first."""
-        measured = [(cost, place) for place, cost in enumerate(self.best) if cost is not None]
-        return [place for _, place in sorted(measured)]
+        """Positions of the instances on which the best was measured, in the order of races.
+
+        By the best's own costs those would come first on which it was lucky, and what is better on all others would be
+        eliminated there.
+        """
+        measured = [
+            (usual is None, usual or cost, place)
+            for place, (usual, cost) in enumerate(zip(self.costs, self.best, strict=True))
+            if cost is not None
+        ]
+        return [place for *_, place in sorted(measured)]
 
     @property
     def first_limit_s(self) -> float:

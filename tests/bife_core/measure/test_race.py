@@ -160,3 +160,10 @@ def test_another_optimum_disqualifies_where_the_default_was_not_measured(race):
 def test_a_rule_loses_by_certainty_or_by_the_paired_test(costs, rival, sentence):
     reason = RULES.lost(dict(enumerate(costs)), rival)
     assert reason is sentence is None or reason.startswith(sentence)
+
+
+def test_instances_come_in_the_order_of_the_default_settings_not_of_the_best(tmp_path):
+    race = TrialRace(
+        INSTANCES[:4], context(tmp_path), costs=[5.0, 1.0, None, 3.0], best=[0.1, 2.0, 0.05, None]
+    )
+    assert race.places == [1, 0, 2]
