@@ -54,8 +54,8 @@ _SEPARATORS: Final = {
     ),
     "cmir": tuple(f"separating/{name}/freq = 0" for name in ("aggregation", "cmir")),
     "knapsack": ("constraints/knapsack/sepafreq = 0",),
-    # By its defaults it gives up after ten rounds, or three without cuts; with more, half of the nodes are left. The
-    # heuristic that it prefers takes three times as long as its other one, whose cuts are as good.
+    # By its defaults it gives up after ten rounds, or three without cuts; with more, half of the nodes are left. Of its
+    # two heuristics it prefers the worse one (`findings/scip-odd-cycle-heuristic.sh`).
     "oddcycle": (
         "separating/oddcycle/freq = 0",
         "separating/oddcycle/maxroundsroot = -1",
