@@ -168,10 +168,12 @@ def _opened(path: Path) -> Addresses | None:
 
 def _link(source: Source, path: Path, library: Path | None) -> bool:
     """Write a shared library; False if there is no linker, it fails, or the system is not Linux."""
-    if sys.platform != "linux":
-        return False
-    import subprocess  # most processes find the library
+    import shutil  # most processes have the library already
+    import subprocess
     import tempfile
+
+    if sys.platform != "linux" or shutil.which("cc") is None:  # before anything is compiled
+        return False
 
     with suppress(OSError, subprocess.SubprocessError), tempfile.TemporaryDirectory() as folder:
         code, linked = Path(folder) / "code.o", Path(folder) / "code.so"

@@ -127,7 +127,10 @@ def test_a_library_that_must_not_be_run_where_it_lies_is_replaced(tmp_path, monk
 def test_without_a_linker_an_object_file_is_kept(tmp_path, monkeypatch):
     monkeypatch.setenv("BIFE_CACHE_DIR", str(tmp_path))
     monkeypatch.setenv("PATH", "")
+    compiled, kinds = Source.compiled, []
+    monkeypatch.setattr(Source, "compiled", lambda self, **kind: kinds.append(kind) or compiled(self, **kind))
     addresses = loaded("twice", lambda: Source(TWICE.format(name="unlinked"), ["unlinked"]))
+    assert kinds == [{}], "it is compiled once"
     assert called(addresses, "unlinked", 0.0) == 1.0
     assert [file.suffix for file in (tmp_path / "native").iterdir()] == [".o"]
 
