@@ -10,6 +10,7 @@ from itertools import pairwise
 from typing import Any, Final, NoReturn
 
 import numpy as np
+import numpy.typing as npt
 
 from bife_core.solver.scip.differences import MisreadError, refuse
 from bife_core.solver.scip.texts import BY_PROGRAM, NUMBER, VALUE, differ, shown
@@ -46,6 +47,8 @@ _HEAD: Final = re.compile(rb"([^\s*]\S*).*\n")
 _LONG: Final = re.compile(rb"(?m)^(?=.{255}).*")
 _GAPS: Final = (12, 13, 22, 23, 36, 37, 38, 47, 48, 61, 62, 63)
 """Places of a line that are blank in fixed columns."""
+_FIELDS: Final = ((4, 13), (14, 23), (39, 48))
+"""Where names stand in them."""
 _BLOCK: Final = 4096
 _MOST: Final = (1022, 254)  # characters that SCIP reads of a line and of a name
 
@@ -53,9 +56,8 @@ _MOST: Final = (1022, 254)  # characters that SCIP reads of a line and of a name
 def check_mps(text: bytes) -> set[str]:
     """Return cases that other solvers read otherwise; raise `MisreadError` for what SCIP does, or without an end."""
     text = text.replace(b"\t", b" ") + b"\n"
-    ends = np.flatnonzero(np.frombuffer(text, np.uint8) == ord("\n"))
-    begins = np.concatenate(([0], ends[:-1] + 1))
-    first = np.frombuffer(text, np.uint8)[begins]
+    data, begins, ends = _by_line(text)
+    first = data[begins]
     heads = [head for at in begins[first > ord(" ")].tolist() if (head := _HEAD.match(text, at))]
     end = next((number for number, head in enumerate(heads) if head[1] == b"ENDATA"), None)
     if end is None:
@@ -127,7 +129,7 @@ class _Sections:
                 rows.add(row)
 
     def usual(self, begin: int, end: int) -> bool:
-        """Check a section all at once; False if it has something unusual, so that its lines are to be checked in turn.
+        """Check a section all at once; False if it has something unusual, so that its lines are checked one by one.
 
         That takes three times as long.
         """
@@ -216,11 +218,11 @@ class _Sections:
         if not self.fixed or line.startswith(b"*"):
             return line
         numbers = re.search(rb"\d", line[24:36])
-        gaps = line[12:14] + line[22:24] + line[36:39] + line[47:49] + line[61:64]
+        gaps = bytes(line[place] for place in _GAPS if place < len(line))
         if gaps.strip() or (not numbers and self.numbered):
             self.fixed = False
         elif numbers or len(line) < 14:
-            for begin, end in ((4, 13), (14, 23), (39, 48)):
+            for begin, end in _FIELDS:
                 if b" " in (field := line[begin:end].strip()):
                     joined = line[begin:end].replace(field, field.replace(b" ", b"_"))
                     line = line[:begin] + joined + line[end:]
@@ -255,13 +257,18 @@ class _Sections:
                 self.notes.add("mps.semi_integer")
 
 
+def _by_line(text: bytes) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Return the bytes of a text that ends with a line, and where each line begins and ends."""
+    data = np.frombuffer(text, np.uint8)
+    ends = np.flatnonzero(data == ord("\n"))
+    return data, np.concatenate(([0], ends[:-1] + 1)), ends
+
+
 def stays_fixed(part: bytes, numbered: bool) -> bool | None:
     """Return whether SCIP still reads fixed columns after some lines; None if it joins words (`as_fixed`)."""
     if any(end in part for end in (b"\r", b"\v", b"\f")):
         return None
-    data = np.frombuffer(part, np.uint8)
-    ends = np.flatnonzero(data == ord("\n"))
-    begins = np.concatenate(([0], ends[:-1] + 1))
+    data, begins, ends = _by_line(part)
     for block in range(0, len(ends), _BLOCK):
         begin, end = begins[block : block + _BLOCK, None], ends[block : block + _BLOCK, None]
         places = begin + np.arange(64)
@@ -269,7 +276,7 @@ def stays_fixed(part: bytes, numbered: bool) -> bool | None:
         word, free = line != ord(" "), line[:, 0] == ord("*")
         number = ((line[:, 24:36] >= ord("0")) & (line[:, 24:36] <= ord("9"))).any(axis=1)
         ends_it = ~free & (word[:, _GAPS].any(axis=1) | (numbered & ~number))
-        words = [word[:, first:last] for first, last in ((4, 13), (14, 23), (39, 48))]
+        words = [word[:, first:last] for first, last in _FIELDS]
         several = [each[:, 0] + (each[:, 1:] > each[:, :-1]).sum(axis=1) > 1 for each in words]
         joined = np.logical_or.reduce(several) & ~free & (number | (end - begin < 13)[:, 0])
         last = int(ends_it.argmax()) if ends_it.any() else len(line)
