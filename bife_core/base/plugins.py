@@ -108,11 +108,11 @@ class Plugins(UserDict[str, Plugin]):
         return offered
 
     def _load(self, name: str) -> Plugin:
-        ours = self.builtin.get(name)  # found without a look at all packages that are installed
-        entry = None if ours else self._entries[name]
+        # BiFE's own need no look at all packages that are installed.
+        entry = None if name in self.builtin else self._entries[name]
         of = f"The {self.kind} {name!r} of {'BiFE' if entry is None else _package(entry)}"
         try:
-            loaded: Plugin = entry.load() if entry is not None else resolve_name(str(ours))
+            loaded: Plugin = resolve_name(self.builtin[name]) if entry is None else entry.load()
         except Exception as error:  # importing a package may raise anything
             advice = "update or uninstall it"
             if missing := _OF_EXTRAS.get(getattr(error, "name", None) or ""):
