@@ -1,0 +1,61 @@
+#!/usr/bin/env bash
+# SoPlex may keep its basis by columns or by rows, and SCIP chooses by rows where the LP has 1.2 rows a column or more
+# (lp/rowrepswitch): one would expect about the better one of both. Seen with SCIP 10.0 (PySCIPOpt 6.3.0) on network
+# design, with less than 1.2 rows a column, 150 nodes without cuts and heuristics: by rows the LPs take less than 0.9
+# of the iterations that they take by columns, which SCIP chooses, on each of four networks.
+set -euo pipefail
+work=$(mktemp -d) && trap 'rm -rf "$work"' EXIT && cd "$work"
+python3 -m venv venv
+venv/bin/pip install --quiet --disable-pip-version-check pyscipopt==6.3.0
+cat > seen.py <<'PY'
+import random
+
+import pyscipopt
+
+
+def solved(seed, switch, nodes=20, arcs=100, commodities=12):
+    draw, model = random.Random(seed), pyscipopt.Model()
+    model.hideOutput()
+    ring = [(i, (i + 1) % nodes) for i in range(nodes)]
+    others = [(i, j) for i in range(nodes) for j in range(nodes) if i != j and (i, j) not in ring]
+    ends = ring + draw.sample(others, arcs - nodes)
+    pairs = [draw.sample(range(nodes), 2) for _ in range(commodities)]
+    demands = [draw.randint(5, 35) for _ in range(commodities)]
+    for_one = [draw.randint(1, 20) for _ in ends]
+    room = [sum(demands) if a < nodes else draw.randint(35, 105) for a in range(arcs)]
+    is_open = [model.addVar(vtype="B", obj=10 * of * draw.uniform(0.5, 1.5)) for of in room]
+    share = [[model.addVar(ub=1, obj=unit * demand) for demand in demands] for unit in for_one]
+    for k, (origin, destination) in enumerate(pairs):
+        for node in range(nodes):
+            out = pyscipopt.quicksum(share[a][k] for a, (tail, _) in enumerate(ends) if tail == node)
+            into = pyscipopt.quicksum(share[a][k] for a, (_, head) in enumerate(ends) if head == node)
+            model.addCons(out - into == (node == origin) - (node == destination))
+    for a in range(arcs):
+        carried = pyscipopt.quicksum(demand * one for demand, one in zip(demands, share[a]))
+        model.addCons(carried <= room[a] * is_open[a])
+        for one in share[a]:
+            model.addCons(one <= is_open[a])
+    for off in (model.setSeparating, model.setHeuristics):
+        off(pyscipopt.SCIP_PARAMSETTING.OFF)
+    model.setParams({"branching/pscost/priority": 1000000, "limits/nodes": 150})
+    if switch is not None:
+        model.setParam("lp/rowrepswitch", switch)
+    model.optimize()
+    return model.getNConss() / model.getNVars(), model.getNLPIterations()
+
+
+print("SCIP", pyscipopt.Model().version(), "PySCIPOpt", pyscipopt.__version__)
+print("switch", pyscipopt.Model().getParam("lp/rowrepswitch"))
+for seed in range(4):
+    (shape, chosen), (_, by_rows) = (solved(seed, switch) for switch in (None, 0.0))
+    print(f"network {seed}: less than 1.2 rows a column", shape < 1.2, "fewer iterations by rows", by_rows < 0.9 * chosen)
+PY
+venv/bin/python seen.py 2> errors.txt | tee seen.txt
+diff seen.txt - <<'SEEN'
+SCIP 10.0 PySCIPOpt 6.3.0
+switch 1.2
+network 0: less than 1.2 rows a column True fewer iterations by rows True
+network 1: less than 1.2 rows a column True fewer iterations by rows True
+network 2: less than 1.2 rows a column True fewer iterations by rows True
+network 3: less than 1.2 rows a column True fewer iterations by rows True
+SEEN
