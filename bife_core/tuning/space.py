@@ -65,6 +65,12 @@ _SEPARATORS: Final = {
 }
 """What turns a separator on at the root; for others it is their frequency."""
 
+_ROUNDING: Final = {
+    "simple": ("rounding", "simplerounding"),
+    "all": ("rounding", "simplerounding", "shifting", "zirounding", "oneopt"),
+}
+"""The heuristics that keep their usual frequencies."""
+
 INEQUALITIES: Final = "inequalities"
 """The row of inequalities that are written, and its group."""
 
@@ -254,6 +260,9 @@ def _expanded(chosen: tuple[tuple[str, str], ...]) -> dict[str, Parameter]:
         if name == "separators":
             for separator in value.split("+"):
                 lines += _SEPARATORS.get(separator, (f"separating/{separator}/freq = 0",))
+        elif name == "rounding":
+            for heuristic in _ROUNDING[value]:
+                changed.pop(f"heuristics/{heuristic}/freq", None)
         elif name == "nodeselection":
             lines.append(f"nodeselection/{value}/stdpriority = 1000000")
         elif name not in EMPHASES:

@@ -63,16 +63,26 @@ STARTING_SETTINGS: Final[tuple[Choices, ...]] = (
 
 _RESTRICTED: Final[Choices] = {START: "restricted"}
 
-BESIDE_THE_BEST: Final[tuple[Choices, ...]] = (
-    {START: SEARCH},
-    _RESTRICTED,
+CARRIED: Final = (BRANCHING, "rounding", "lp/rowrepswitch")
+"""Rows in which whatever is tried has the choice of what is best by then."""
+
+_AT_ONCE: Final[tuple[Choices, ...]] = (
+    {"rounding": "simple"},
     {"lp/rowrepswitch": "0"},
     {"lp/rowrepswitch": "-1"},
+)
+"""What nearly any settings gain or lose from alike: rounding heuristics, which cost little, where all others are off,
+and a basis of the LP by rows or by columns. On network design each halves the time.
+"""
+
+BESIDE_THE_BEST: Final[tuple[Choices, ...]] = (
+    *_AT_ONCE,
+    {START: SEARCH},
+    _RESTRICTED,
     {"lp/pricing": "q", "propagating/pseudoobj/freq": "-1"},
 )
-"""What is tried beside all that is best by then: starts, since without heuristics a solution may come late; a basis of
-the LP by rows or by columns, which on network design halves the time; where nodes are cheap, LPs that start faster and
-less propagation.
+"""What is tried beside all that is best by then: further starts, since without heuristics a solution may come late;
+where nodes are cheap, LPs that start faster and less propagation.
 """
 
 FEWER_VARIABLES: Final[Choices] = {IMPLIED_FREE: "continuous"}
@@ -99,13 +109,13 @@ def beside_the_best(choices: Choices) -> bool:
 def tried_first(starts: Sequence[Choices], space: Space, long: bool, primal: bool) -> list[Choices]:
     """Return what is tried first: `starts`, then `STARTING_SETTINGS`, with methods that no start names.
 
-    Choices without `BRANCHING` are tried with the best method so far. What only some families have comes after the
-    methods without cuts, whose cost ends it early; where solves are long, so that few are tried, after the first of
-    them and a few rounds of cuts. Beside what is best by then, fewer variables are tried, and a start if solves are
-    long; then the largest class of rows on demand, each class of variables branched on first, and further rows on
-    demand, which are also put on demand beside what is best. Where rows are knapsacks their facets come before all
-    that, since SCIP without any cuts may take so long on such rows that no time is left for more. Where solves are
-    compared by their objectives, start methods come before all.
+    Choices are tried with what is best so far in the rows that are `CARRIED`, unless they name them. What only some
+    families have comes after the methods without cuts, whose cost ends it early; where solves are long, so that few are
+    tried, after the first of them and a few rounds of cuts. Beside what is best by then, fewer variables are tried, and
+    a start if solves are long; then the largest class of rows on demand, each class of variables branched on first, and
+    further rows on demand, which are also put on demand beside what is best. Where rows are knapsacks their facets come
+    before all that, since SCIP without any cuts may take so long on such rows that no time is left for more. Where
+    solves are compared by their objectives, start methods come before all.
     """
     named = {start.get(BRANCHING) for start in starts}
     methods = [name for name in (*space.methods, RPB) if name not in named]
@@ -132,6 +142,15 @@ def tried_first(starts: Sequence[Choices], space: Space, long: bool, primal: boo
     begin = [*facets, *further[:before], *rounds]
     beside = [*fewer, *[_RESTRICTED] * long]
     proposing = [start for start in BESIDE_THE_BEST if START in start and primal]
-    rest = [*BESIDE_THE_BEST, *further[before:]] if long else [*further[before:], *BESIDE_THE_BEST]
+    rest = (
+        [*BESIDE_THE_BEST, *further[before:]]
+        if long
+        else [
+            *further[before : 2 * first],
+            *_AT_ONCE,
+            *further[2 * first :],
+            *BESIDE_THE_BEST[len(_AT_ONCE) :],
+        ]
+    )
     every = [*starts, *proposing, *begin, *beside, *largest, *orders, *others, *alone, *rest]
     return [choices for choices in every if space.offers(choices)]

@@ -19,7 +19,7 @@ from bife_core.solver.methods.configuration import Configuration
 from bife_core.solver.scip.cost import BY_OBJECTIVE, LEAST, Cost
 from bife_core.tuning.proposals import Proposer, Tpe
 from bife_core.tuning.space import BRANCHING, Choices, Space, choices_text, settings_of
-from bife_core.tuning.starting import beside_the_best, tried_first
+from bife_core.tuning.starting import CARRIED, beside_the_best, tried_first
 
 _LONG_S: Final = 10.0
 """CPU seconds of a solve under SCIP default settings from which on rows on demand are tried first."""
@@ -190,8 +190,8 @@ def tune(
         if waiting:
             best = tuning.best.choices
             next_one, reason = waiting.pop(0)
-            kept = best if beside_the_best(next_one) else {}
-            choices = space.counting({BRANCHING: best.get(BRANCHING, RPB)} | kept | next_one)
+            kept = best if beside_the_best(next_one) else {n: best[n] for n in CARRIED if n in best}
+            choices = space.counting({BRANCHING: RPB} | kept | next_one)
             if choices in seen or hopeless(choices):
                 continue
         elif proposer is None:

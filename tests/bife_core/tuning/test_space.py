@@ -87,6 +87,21 @@ def test_single_separators_stay_on_where_separating_is_off():
     assert SPACE.counting({"separators": "clique"}) == {}
 
 
+def test_rounding_stays_on_where_heuristics_are_off():
+    off = {"heuristics": "off"}
+    every, simple, more = (
+        SPACE.configuration(off | {"rounding": choice}).params for choice in ("off", "simple", "all")
+    )
+    assert {name for name in every if name not in simple} == {
+        "heuristics/rounding/freq",
+        "heuristics/simplerounding/freq",
+    }
+    assert {name for name in simple if name not in more} == {
+        f"heuristics/{name}/freq" for name in ("shifting", "zirounding", "oneopt")
+    }
+    assert SPACE.counting({"rounding": "all"}) == {}
+
+
 def test_rounds_count_where_some_separator_is_on():
     rounds = {"separating/maxroundsroot": "10"}
     assert SPACE.counting(rounds) == rounds

@@ -206,11 +206,30 @@ def test_settings_that_are_hopeless_with_one_method_are_not_tried_with_others(
 ):
     raced = Raced(costs=(None,), ratio=3.0, seen=seen, cpu_s=0.0, eliminated="3.00 times as much")
     monkeypatch.setattr("bife_core.measure.trials.TrialRace.run", lambda self, method: raced)
-    found = tuned(knapsacks[:1], solving(InProcess(), tmp_path), trials=11)
+    found = tuned(knapsacks[:1], solving(InProcess(), tmp_path), trials=13)
     general, pscost = {"branching": "general"}, {"branching": "pscost"}
     first = [start | general for start in STARTING_SETTINGS[:2]]
+    bases = [{"lp/rowrepswitch": "0"}, {"lp/rowrepswitch": "-1"}]
     tried = [trial.choices for trial in found.trials[1:]]
-    assert tried == [*first, *STARTING_SETTINGS[2:8], general, pscost]
+    assert tried == [*first, *bases, *STARTING_SETTINGS[2:8], general, pscost]
+
+
+def test_rounding_and_the_basis_that_pay_are_carried_to_what_is_tried_after(knapsacks, tmp_path, monkeypatch):
+    good = [0]
+
+    def run(_, method):
+        params, before = method.params, max(good)
+        rounding = "heuristics/rens/freq" in params and "heuristics/rounding/freq" not in params
+        good.append(("separating/gomory/freq" in params) + rounding + (params.get("lp/rowrepswitch") == 0))
+        return Raced(costs=(1.0,), ratio=0.9 ** good[-1], seen=2, cpu_s=1.0, won=good[-1] > before)
+
+    monkeypatch.setattr("bife_core.measure.trials.TrialRace.run", run)
+    found = tuned(knapsacks[:1], solving(InProcess(), tmp_path), seed=None)
+    best = LEAN | {"branching": "general", "rounding": "simple", "lp/rowrepswitch": "0"}
+    assert found.best.choices == best
+    others = best | {"separators": "cmir", "separating/maxroundsroot": "10"}
+    assert others in [trial.choices for trial in found.trials]
+    assert {"branching": "general", "lp/rowrepswitch": "0"} in [trial.choices for trial in found.trials]
 
 
 def test_facets_come_first_where_rows_are_knapsacks(knapsacks, tmp_path, monkeypatch):
