@@ -88,16 +88,18 @@ class Problem:
         lp = linprog(self.objective, upper_rows, sides, *equations, bounds, method="highs", options=limit)
         return (lp.x, lp.lower.marginals + lp.upper.marginals) if lp.status == 0 else None
 
-    def solve_restricted(self, fixed: Array, nodes: int) -> Array | None:
+    def solve_restricted(self, fixed: Array, nodes: int, stall_nodes: int = -1) -> Array | None:
         """Let SCIP, without separation and strong branching, solve what is left once what is not NaN is `fixed`.
 
-        It ends after so many `nodes`. Returns the values of all variables in its best solution; None without one.
+        It ends after so many `nodes`, or `stall_nodes` without a better solution. Returns the values of all variables
+        in its best solution; None without one.
         """
         free = np.isnan(fixed)
         rest, rows = self.rows @ np.where(free, 0.0, fixed), self.rows[:, free]
         model, variables = new_model(self, free, rows, self.lhs - rest, self.rhs - rest, self.initial)
         model.setSeparating(pyscipopt.SCIP_PARAMSETTING.OFF)
-        limits = {"limits/nodes": int(nodes), "limits/time": min(self.limit_s, _INFINITY)}
+        ends = {"limits/nodes": int(nodes), "limits/stallnodes": int(stall_nodes)}
+        limits = {**ends, "limits/time": min(self.limit_s, _INFINITY)}
         clock = {"timing/clocktype": 1, "timing/rareclockcheck": True}
         # Strong branching would take longer than all of so few nodes.
         model.setParams(limits | clock | {"branching/pscost/priority": 1_000_000})

@@ -13,7 +13,9 @@ _SHARE: Final = 0.002
 
 _LEAST_FIXED: Final = 0.5  # share of the integers that stay at their bounds at least, those that cost most
 
-_NODES: Final = 50
+_NODES: Final = 500
+_STALL_NODES: Final = 50
+"""Nodes at most, and without a better solution; with 50 at most facility location took a fifth longer."""
 
 
 def start(problem: Problem) -> list[Array]:
@@ -28,6 +30,6 @@ def start(problem: Problem) -> list[Array]:
     nearest = np.where(reduced > 0.0, problem.lower, problem.upper)
     fixed = np.where((costs > bound) & (np.abs(values - nearest) <= 1e-6), nearest, np.nan)
     for fewer in (fixed, np.where(problem.integer, fixed, np.nan)):  # the rows may need a continuous variable
-        if (solution := problem.solve_restricted(fewer, _NODES)) is not None:
+        if (solution := problem.solve_restricted(fewer, _NODES, _STALL_NODES)) is not None:
             return [solution]
     return []

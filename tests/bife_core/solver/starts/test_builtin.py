@@ -129,6 +129,13 @@ def test_lp_and_restricted_problem_are_those_of_scip(tiny):
     assert problem.objective @ whole == pytest.approx(solve(tiny("facility_location")).primal_bound)
 
 
+def test_the_restricted_problem_ends_once_nothing_better_is_found(tiny):
+    problem = problem_of(read_model(tiny("generalised_assignment")), 0, 60.0)
+    nothing = np.full(len(problem.names), np.nan)
+    early, whole = (problem.solve_restricted(nothing, 1000, stall_nodes) for stall_nodes in (1, -1))
+    assert problem.objective @ early > problem.objective @ whole
+
+
 def test_rows_on_demand_are_so_in_the_restricted_problem():
     model = locations(12)
     classes = [name for name in Rows(model).counts if name.endswith("c_minus_b_le_0")]
