@@ -89,13 +89,21 @@ def read_configurations(answer: str, space: Space) -> list[tuple[Choices, str]]:
         for name, value in settings.items():
             if name not in rows:
                 left_out.append(f"{name} = {value}, which is no row of the table")
-            elif choice := next((choice for choice in rows[name] if choice.lower() == value.lower()), None):
+            elif choice := next((choice for choice in rows[name] if _same(choice, value)), None):
                 choices[name] = choice
             else:
                 left_out.append(f"{name} = {value}, which is none of {', '.join(rows[name])}")
         reason += "".join(f" [left out: {line}]" for line in left_out)
         configurations.append((space.counting(choices), printable(reason)[:_LONGEST]))
     return configurations[:MOST]
+
+
+def _same(choice: str, value: str) -> bool:
+    """Whether a value is a choice, in any case or as the same number, such as -1.0 for -1."""
+    try:
+        return float(choice) == float(value)
+    except ValueError:
+        return choice.lower() == value.lower()
 
 
 def _blocks(text: str) -> Iterator[tuple[str, dict[str, str]]]:

@@ -14,12 +14,11 @@ from bife_core.measure.context import SolveContext
 from bife_core.measure.evaluation.metrics import METRICS
 from bife_core.measure.race import SETTINGS
 from bife_core.measure.trials import Raced, TrialRace
-from bife_core.solver.methods.base import RPB
 from bife_core.solver.methods.configuration import Configuration
 from bife_core.solver.scip.cost import BY_OBJECTIVE, LEAST, Cost
 from bife_core.tuning.proposals import Proposer, Tpe
 from bife_core.tuning.space import BRANCHING, Choices, Space, choices_text, settings_of
-from bife_core.tuning.starting import CARRIED, beside_the_best, tried_first
+from bife_core.tuning.starting import BASIS, CARRIED, beside_the_best, tried_first
 
 _LONG_S: Final = 10.0
 """CPU seconds of a solve under SCIP default settings from which on rows on demand are tried first."""
@@ -165,14 +164,15 @@ def tune(
     default = Raced(costs=tuple(race.costs), ratio=1.0, seen=len(race.places), cpu_s=race.cpu_s, won=True)
     long = default.cpu_s >= _LONG_S * default.seen
     primal = race.context.config.cost in BY_OBJECTIVE
-    waiting = [*proposals, *((choices, "") for choices in tried_first(first, space, long, primal))]
+    proposed = [*proposals, *((choices, "") for choices in first if space.offers(choices))]
+    waiting = tried_first(first, space, long, primal)
     tuning = Tuning(
         trials=(Trial(choices={}, raced=default),),
         instances=len(race.places),
         cost=race.context.config.cost,
         configuration=space.configuration({}),
         notes=tuple(race.notes),
-        starting=len(waiting),
+        starting=len(proposed) + len(waiting),
     )
     if proposer is None and seed is not None:
         proposer = Tpe(space, seed)
@@ -181,17 +181,22 @@ def tune(
     seen: list[Choices] = [{}]
 
     def hopeless(choices: Choices) -> bool:
-        """Whether these settings lost at the first instance, or in the screening, under another method."""
+        """Whether these settings lost at the first instance, or in the screening, by another method or basis."""
         settings = settings_of(choices)
-        lost = [trial for trial in tuning.trials if trial.raced.eliminated and trial.raced.seen <= 1]
-        return bool(settings) and any(settings_of(trial.choices) == settings for trial in lost)
+        basis = {name: value for name, value in settings.items() if name == BASIS}
+        lost = [trial.choices for trial in tuning.trials if trial.raced.eliminated and trial.raced.seen <= 1]
+        others = map(settings_of, lost) if settings else ()
+        return any(other.items() <= settings.items() <= (other | basis).items() for other in others)
 
     while not tuning.too_short and tuning.tuned_s < budget_s and len(tuning.trials) < trials:
-        if waiting:
+        if proposed or waiting:
             best = tuning.best.choices
-            next_one, reason = waiting.pop(0)
-            kept = best if beside_the_best(next_one) else {n: best[n] for n in CARRIED if n in best}
-            choices = space.counting({BRANCHING: RPB} | kept | next_one)
+            if proposed:  # which is raced as it is, but for a method that it does not name
+                (next_one, reason), carried = proposed.pop(0), frozenset({BRANCHING})
+            else:
+                next_one, reason = waiting.pop(0), ""
+                carried = frozenset(best) if beside_the_best(next_one) else CARRIED
+            choices = space.counting({name: best[name] for name in carried & best.keys()} | next_one)
             if choices in seen or hopeless(choices):
                 continue
         elif proposer is None:

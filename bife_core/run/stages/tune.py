@@ -44,12 +44,12 @@ from bife_core.tuning.proposals import MOST, read_configurations
 from bife_core.tuning.space import (
     FOUND,
     FROM_INSTANCES,
-    ORDERS,
-    ROWS,
     Choices,
     FamilyFacts,
+    Row,
     Space,
     choices_text,
+    is_class,
 )
 from bife_core.tuning.tuner import Tuning, tune as _tune
 from bife_core.workers import WorkerFailure
@@ -192,6 +192,11 @@ def _family_facts(config: PipelineConfig, runtime: Runtime, design: Sequence[Ins
     return FamilyFacts.model_validate(facts)
 
 
+def _explained(row: Row) -> bool:
+    """Whether a model has to be told what a row means: it is no parameter of SCIP."""
+    return is_class(row.name) or "/" not in row.name
+
+
 def _proposed(
     config: PipelineConfig, runtime: Runtime, design: Sequence[Instance], space: Space
 ) -> tuple[list[tuple[Choices, str]], Account | None]:
@@ -213,7 +218,7 @@ def _proposed(
         fields = described | {
             "benchmark": (config.generator.about or config.instances.kind).replace("_", " "),
             "space": "\n".join(
-                f"- {row.name}: {' | '.join(row.choices)}{f' ({row.description})' * (row.group in (ROWS, ORDERS))}"
+                f"- {row.name}: {' | '.join(row.choices)}{f' ({row.description})' * _explained(row)}"
                 for row in space.rows
             ),
         }

@@ -91,8 +91,8 @@ class Problem:
     def solve_restricted(self, fixed: Array, nodes: int, stall_nodes: int = -1) -> Array | None:
         """Let SCIP, without separation and strong branching, solve what is left once what is not NaN is `fixed`.
 
-        It ends after so many `nodes`, or `stall_nodes` without a better solution. Returns the values of all variables
-        in its best solution; None without one.
+        It ends after so many `nodes`, or `stall_nodes` (-1: any number) since the last solution, or the root if there
+        was none. Returns the values of all variables in its best solution; None without one.
         """
         free = np.isnan(fixed)
         rest, rows = self.rows @ np.where(free, 0.0, fixed), self.rows[:, free]

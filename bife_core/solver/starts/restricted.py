@@ -15,7 +15,7 @@ _LEAST_FIXED: Final = 0.5  # share of the integers that stay at their bounds at 
 
 _NODES: Final = 500
 _STALL_NODES: Final = 50
-"""Nodes at most, and without a better solution; with 50 at most facility location took a fifth longer."""
+"""Nodes at most, and since the last better solution: where they still come, as on facility location, more nodes pay."""
 
 
 def start(problem: Problem) -> list[Array]:

@@ -47,6 +47,11 @@ def test_lines_are_read_and_what_is_refused_is_named_with_the_reason():
     )
 
 
+def test_a_number_is_read_however_it_is_written():
+    ((choices, _),) = read_configurations("By columns.\nlp/rowrepswitch = -1.0\nlp/colagelimit = 50.0", SPACE)
+    assert choices == {"lp/rowrepswitch": "-1", "lp/colagelimit": "50"}
+
+
 def test_json_is_read_where_each_value_has_a_line():
     assert read_configurations(JSON, SPACE) == [(LEAN, "Cheap nodes.")]
 

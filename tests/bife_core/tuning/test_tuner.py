@@ -232,6 +232,46 @@ def test_rounding_and_the_basis_that_pay_are_carried_to_what_is_tried_after(knap
     assert {"branching": "general", "lp/rowrepswitch": "0"} in [trial.choices for trial in found.trials]
 
 
+def test_rounding_comes_again_once_heuristics_are_off_in_what_is_best(knapsacks, tmp_path, monkeypatch):
+    def run(_, method):
+        cycles = "separating/oddcycle/usegls" in method.params
+        return Raced(costs=(1.0,), ratio=0.5 if cycles else 2.0, seen=2, cpu_s=1.0, won=cycles)
+
+    monkeypatch.setattr("bife_core.measure.trials.TrialRace.run", run)
+    tried = [
+        trial.choices for trial in tuned(knapsacks[:1], solving(InProcess(), tmp_path), seed=None).trials
+    ]
+    assert tried[-1].items() >= {"separators": "clique+oddcycle", "rounding": "simple"}.items()
+
+
+def test_what_a_model_proposes_is_raced_as_it_says(knapsacks, tmp_path, monkeypatch):
+    won = Raced(costs=(1.0,), ratio=0.5, seen=2, cpu_s=1.0, won=True)
+    monkeypatch.setattr("bife_core.measure.trials.TrialRace.run", lambda self, method: won)
+    proposed = [
+        {"heuristics": "off", "branching": "pscost", "rounding": "simple", "lp/rowrepswitch": "0"},
+        {"heuristics": "off"},
+        {"lp/rowrepswitch": "-1"},
+    ]
+    proposals = [(choices, "why not") for choices in proposed]
+    found = tuned(knapsacks[:1], solving(InProcess(), tmp_path), proposals=proposals, trials=4)
+    pscost = {"branching": "pscost"}  # which was the best by then
+    assert [trial.choices for trial in found.trials[1:]] == [choices | pscost for choices in proposed]
+
+
+def test_settings_that_are_hopeless_are_so_by_another_basis_too(knapsacks, tmp_path, monkeypatch):
+    def run(_, method):
+        lean, rows = "separating/gomory/freq" in method.params, method.params.get("lp/rowrepswitch") == 0
+        how = {"eliminated": "3.00 times as much"} if lean else {"won": rows}
+        return Raced(costs=(1.0,), ratio=0.5 if rows else 3.0, seen=1, cpu_s=1.0, **how)
+
+    monkeypatch.setattr("bife_core.measure.trials.TrialRace.run", run)
+    first = [{"branching": "general"} | LEAN, {"branching": "relpscost", "lp/rowrepswitch": "0"}]
+    found = tuned(knapsacks[:1], solving(InProcess(), tmp_path), seed=None, first=first)
+    tried = [trial.choices for trial in found.trials[1:]]
+    assert LEAN | {"branching": "pscost", "lp/rowrepswitch": "0"} not in tried
+    assert any(choices.get("separators") == "gomory" for choices in tried)
+
+
 def test_facets_come_first_where_rows_are_knapsacks(knapsacks, tmp_path, monkeypatch):
     raced = Raced(costs=(None,), ratio=3.0, seen=1, cpu_s=0.0, eliminated="3.00 times as much")
     monkeypatch.setattr("bife_core.measure.trials.TrialRace.run", lambda self, method: raced)
