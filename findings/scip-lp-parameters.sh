@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Parameters of SCIP's LP solver and its seed, set to other values: one would expect other iterations, or a message that
 # they do nothing here. Seen with SCIP 10.0 (PySCIPOpt 6.3.0, whose LP solver is SoPlex): randomization/lpseed,
-# lp/threads and lp/fastmip change neither a node nor an iteration of these knapsacks, without a word;
+# lp/threads, lp/fastmip and lp/refactorinterval change neither a node nor an iteration of these knapsacks, without a word;
 # lp/pricing and randomization/randomseedshift change both. Twelve values of lpseed are one run twelve times.
 set -euo pipefail
 work=$(mktemp -d) && trap 'rm -rf "$work"' EXIT && cd "$work"
@@ -34,6 +34,7 @@ for name, values in (
     ("randomization/lpseed", range(1, 13)),
     ("lp/threads", (2,)),
     ("lp/fastmip", (0,)),
+    ("lp/refactorinterval", (20,)),
     ("lp/pricing", "s"),
     ("randomization/randomseedshift", (1,)),
 ):
@@ -46,6 +47,7 @@ SCIP 10.0 PySCIPOpt 6.3.0
 randomization/lpseed: another tree in 0 of 36 runs
 lp/threads: another tree in 0 of 3 runs
 lp/fastmip: another tree in 0 of 3 runs
+lp/refactorinterval: another tree in 0 of 3 runs
 lp/pricing: another tree in 3 of 3 runs
 randomization/randomseedshift: another tree in 3 of 3 runs
 SEEN
