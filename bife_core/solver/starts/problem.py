@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import ctypes
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 import pyscipopt
-from scipy.sparse import csr_array, vstack
+from pyscipopt import SCIP_LPPARAM
+from scipy.sparse import csr_array
 
 from bife_core.solver.scip.exactness import LINEAR
 from bife_core.solver.scip.libscip import check, function, scip_address, scip_errors
@@ -76,17 +79,34 @@ class Problem:
 
     @cached_property
     def lp(self) -> tuple[Array, Array] | None:
-        """Values of the variables and their reduced costs in the LP relaxation, by HiGHS; None without an optimum."""
-        from scipy.optimize import linprog  # half a second, for those who ask
+        """Values of the variables and their reduced costs in the LP relaxation, by SoPlex; None without an optimum.
 
-        equal = self.lhs == self.rhs
-        above, below = ~equal & np.isfinite(self.lhs), ~equal & np.isfinite(self.rhs)
-        upper_rows = vstack((self.rows[below], -self.rows[above]), format="csr")
-        sides = np.concatenate([self.rhs[below], -self.lhs[above]])
-        equations, bounds = (self.rows[equal], self.rhs[equal]), np.column_stack([self.lower, self.upper])
-        limit = {"time_limit": self.limit_s}
-        lp = linprog(self.objective, upper_rows, sides, *equations, bounds, method="highs", options=limit)
-        return (lp.x, lp.lower.marginals + lp.upper.marginals) if lp.status == 0 else None
+        Rows on demand enter it where they are violated.
+        """
+        lp = pyscipopt.LP(sense="minimize")  # SciPy's takes longer to import than most of these LPs to solve
+        columns = np.clip((self.objective, self.lower, self.upper), -_INFINITY, _INFINITY).tolist()
+        lp.addCols([[]] * len(self.names), *columns)
+        sides = np.clip((self.lhs, self.rhs), -_INFINITY, _INFINITY)
+        missing, new = ~self.initial, self.initial
+        ends = time.thread_time() + self.limit_s
+        while (rest_s := ends - time.thread_time()) > 0.0:
+            rows = self.rows[new]
+            places, terms = (
+                rows.indptr.tolist(),
+                [*zip(rows.indices.tolist(), rows.data.tolist(), strict=True)],
+            )
+            lp.addRows([terms[first:last] for first, last in pairwise(places)], *sides[:, new].tolist())
+            lp.setRealParam(SCIP_LPPARAM.LPTILIM, min(rest_s, _INFINITY))
+            lp.solve()
+            if not lp.isOptimal():
+                return None
+            values = np.array(lp.getPrimal())
+            activity, allowed = self.rows @ values, 1e-6 * np.maximum(np.abs(sides).min(axis=0), 1.0)
+            new = missing & ((activity < sides[0] - allowed) | (activity > sides[1] + allowed))
+            if not new.any():
+                return values, np.array(lp.getRedcost())
+            missing &= ~new
+        return None
 
     def solve_restricted(self, fixed: Array, nodes: int, stall_nodes: int = -1) -> Array | None:
         """Let SCIP, without separation and strong branching, solve what is left once what is not NaN is `fixed`.
