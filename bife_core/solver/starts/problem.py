@@ -91,21 +91,19 @@ class Problem:
         ends = time.thread_time() + self.limit_s
         while (rest_s := ends - time.thread_time()) > 0.0:
             rows = self.rows[new]
-            places, terms = (
-                rows.indptr.tolist(),
-                [*zip(rows.indices.tolist(), rows.data.tolist(), strict=True)],
-            )
+            terms = [*zip(rows.indices.tolist(), rows.data.tolist(), strict=True)]
+            places = rows.indptr.tolist()
             lp.addRows([terms[first:last] for first, last in pairwise(places)], *sides[:, new].tolist())
             lp.setRealParam(SCIP_LPPARAM.LPTILIM, min(rest_s, _INFINITY))
             lp.solve()
-            if not lp.isOptimal():
-                return None
-            values = np.array(lp.getPrimal())
-            activity, allowed = self.rows @ values, 1e-6 * np.maximum(np.abs(sides).min(axis=0), 1.0)
-            new = missing & ((activity < sides[0] - allowed) | (activity > sides[1] + allowed))
+            new = missing  # without them it may be unbounded
+            if lp.isOptimal():
+                values = np.array(lp.getPrimal())
+                activity, allowed = self.rows @ values, 1e-6 * np.maximum(np.abs(sides).min(axis=0), 1.0)
+                new = missing & ((activity < sides[0] - allowed) | (activity > sides[1] + allowed))
             if not new.any():
-                return values, np.array(lp.getRedcost())
-            missing &= ~new
+                return (values, np.array(lp.getRedcost())) if lp.isOptimal() else None
+            missing = missing & ~new
         return None
 
     def solve_restricted(self, fixed: Array, nodes: int, stall_nodes: int = -1) -> Array | None:

@@ -3,6 +3,7 @@
 import json
 import time
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pyscipopt
@@ -127,6 +128,19 @@ def test_lp_and_restricted_problem_are_those_of_scip(tiny):
     assert problem.solve_restricted(closed, 5) is None
     whole = problem.solve_restricted(nothing, 1000)
     assert problem.objective @ whole == pytest.approx(solve(tiny("facility_location")).primal_bound)
+
+
+def test_rows_on_demand_enter_the_lp_where_they_are_violated(tiny):
+    problem = problem_of(read_model(tiny("facility_location")), 0, 60.0)
+    values, _ = problem.lp
+    pairs = np.diff(problem.indptr) == 2
+    for on_demand in (pairs, np.ones_like(pairs)):
+        others, _ = replace(problem, initial=~on_demand).lp
+        assert problem.objective @ others == pytest.approx(problem.objective @ values)
+    model = pyscipopt.Model()
+    model.addCons(model.addVar(lb=None, obj=1) >= 3)  # which is unbounded without its row
+    values, _ = replace(problem_of(model, 0, 60.0), initial=np.array([False])).lp
+    assert values == pytest.approx([3.0])
 
 
 def test_the_restricted_problem_ends_once_nothing_better_is_found(tiny):
