@@ -17,7 +17,7 @@ _KINDS: Final = {
     "HiGHS": "#8fb8de",
 }
 """Columns that are drawn, with their colours."""
-_RATIO: Final = re.compile(r"(?:> )?\**(\d+\.\d+) \((\d+\.\d+) to (\d+\.\d+)\)\**")
+_RATIO: Final = re.compile(r"\**(?:> )?(\d+\.\d+) \((\d+\.\d+) to (\d+\.\d+)\)\**")
 
 Ratio = tuple[float, float, float]
 
