@@ -48,9 +48,13 @@ def written(source, limit_s=30.0):
 
 
 GREEDY = """
+import time
+
 import numpy as np
 
 def start(problem):
+    while time.process_time() < 0.35:  # CPU seconds that the solve has to be charged for
+        pass
     values = np.full(len(problem.names), np.nan)
     place = {name: k for k, name in enumerate(problem.names)}
     for item in range(5):
@@ -71,7 +75,7 @@ def test_a_start_in_python_sees_the_problem_and_is_charged_for_its_process(place
     result = solve(placement.path, file)
     assert "SCIP got 2 starts, the best with an objective of " in result.start
     assert result.status == "optimal"
-    assert result.start_s > 0.3  # an interpreter with NumPy and SCIP
+    assert result.start_s > 0.3  # which this process alone took
     assert result.cpu_s > result.start_s
     again, other = solve(placement.path, load_method(file)), solve(placement.path, file, seed=3)
     objective = [solved.start.rpartition(" ")[2] for solved in (result, again, other)]
