@@ -76,12 +76,13 @@ _AT_ONCE: Final[tuple[Choices, ...]] = (_ROUNDING, {BASIS: "0"}, {BASIS: "-1"})
 and a basis of the LP by rows or by columns. On network design rounding and rows each took off a fifth of the time.
 """
 
-BESIDE_THE_BEST: Final[tuple[Choices, ...]] = (
-    *_AT_ONCE,
+_LATER: Final[tuple[Choices, ...]] = (
     {START: SEARCH},
     _RESTRICTED,
     {"lp/pricing": "q", "propagating/pseudoobj/freq": "-1"},
 )
+
+BESIDE_THE_BEST: Final[tuple[Choices, ...]] = (*_AT_ONCE, *_LATER)
 """What is tried beside all that is best by then: further starts, since without heuristics a solution may come late;
 where nodes are cheap, LPs that start faster and less propagation.
 """
@@ -144,15 +145,9 @@ def tried_first(starts: Sequence[Choices], space: Space, long: bool, primal: boo
     begin = [*facets, *further[:before], *rounds]
     beside = [*fewer, *[_RESTRICTED] * long]
     proposing = [start for start in BESIDE_THE_BEST if START in start and primal]
-    rest = (
-        [*BESIDE_THE_BEST, *further[before:]]
-        if long
-        else [
-            *further[before : 2 * first],
-            *_AT_ONCE,
-            *further[2 * first :],
-            *BESIDE_THE_BEST[len(_AT_ONCE) :],
-        ]
-    )
+    if long:
+        rest = [*BESIDE_THE_BEST, *further[before:]]
+    else:
+        rest = [*further[before : 2 * first], *_AT_ONCE, *further[2 * first :], *_LATER]
     every = [*proposing, *begin, *beside, *largest, *orders, *others, *alone, *rest, _ROUNDING]
     return [choices for choices in every if space.offers(choices)]

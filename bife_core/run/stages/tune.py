@@ -193,7 +193,7 @@ def _family_facts(config: PipelineConfig, runtime: Runtime, design: Sequence[Ins
 
 
 def _explained(row: Row) -> bool:
-    """Whether a model has to be told what a row means: it is no parameter of SCIP."""
+    """Whether a prompt explains a row, which is no parameter of SCIP."""
     return is_class(row.name) or "/" not in row.name
 
 

@@ -87,6 +87,7 @@ class Problem:
         columns = np.clip((self.objective, self.lower, self.upper), -_INFINITY, _INFINITY).tolist()
         lp.addCols([[]] * len(self.names), *columns)
         sides = np.clip((self.lhs, self.rhs), -_INFINITY, _INFINITY)
+        allowed = 1e-6 * np.maximum(np.abs(sides).min(axis=0), 1.0)
         missing, new = ~self.initial, self.initial
         ends = time.thread_time() + self.limit_s
         while (rest_s := ends - time.thread_time()) > 0.0:
@@ -99,7 +100,7 @@ class Problem:
             new = missing  # without them it may be unbounded
             if lp.isOptimal():
                 values = np.array(lp.getPrimal())
-                activity, allowed = self.rows @ values, 1e-6 * np.maximum(np.abs(sides).min(axis=0), 1.0)
+                activity = self.rows @ values
                 new = missing & ((activity < sides[0] - allowed) | (activity > sides[1] + allowed))
             if not new.any():
                 return (values, np.array(lp.getRedcost())) if lp.isOptimal() else None
