@@ -65,11 +65,14 @@ _SEPARATORS: Final = {
 }
 """What turns a separator on at the root; for others it is their frequency."""
 
-_ROUNDING: Final = {
-    "simple": ("rounding", "simplerounding"),
-    "all": ("rounding", "simplerounding", "shifting", "zirounding", "oneopt"),
+_KEPT: Final[dict[str, dict[str, tuple[str, ...]]]] = {
+    "rounding": {
+        "simple": ("rounding", "simplerounding"),
+        "all": ("rounding", "simplerounding", "shifting", "zirounding", "oneopt"),
+    },
+    "rens": {"root": ("rens",)},
 }
-"""The heuristics that keep their usual frequencies."""
+"""The heuristics that keep their usual frequencies where others are off, by row and choice."""
 
 INEQUALITIES: Final = "inequalities"
 """The row of inequalities that are written, and its group."""
@@ -260,8 +263,8 @@ def _expanded(chosen: tuple[tuple[str, str], ...]) -> dict[str, Parameter]:
         if name == "separators":
             for separator in value.split("+"):
                 lines += _SEPARATORS.get(separator, (f"separating/{separator}/freq = 0",))
-        elif name == "rounding":
-            for heuristic in _ROUNDING[value]:
+        elif name in _KEPT:
+            for heuristic in _KEPT[name][value]:
                 changed.pop(f"heuristics/{heuristic}/freq", None)
         elif name == "nodeselection":
             lines.append(f"nodeselection/{value}/stdpriority = 1000000")

@@ -13,8 +13,8 @@ _SHARE: Final = 0.002
 
 _LEAST_FIXED: Final = 0.5  # share of the integers that stay at their bounds at least, those that cost most
 
-_NODES: Final = 500
-_STALL_NODES: Final = 50
+_NODES: Final = 1000
+_STALL_NODES: Final = 200
 """Nodes at most, and since the last better solution: where they still come, as on facility location, more nodes pay."""
 
 

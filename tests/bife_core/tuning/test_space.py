@@ -87,7 +87,7 @@ def test_single_separators_stay_on_where_separating_is_off():
     assert SPACE.counting({"separators": "clique"}) == {}
 
 
-def test_rounding_stays_on_where_heuristics_are_off():
+def test_rounding_and_rens_stay_on_where_heuristics_are_off():
     off = {"heuristics": "off"}
     every, simple, more = (
         SPACE.configuration(off | {"rounding": choice}).params for choice in ("off", "simple", "all")
@@ -99,7 +99,9 @@ def test_rounding_stays_on_where_heuristics_are_off():
     assert {name for name in simple if name not in more} == {
         f"heuristics/{name}/freq" for name in ("shifting", "zirounding", "oneopt")
     }
-    assert SPACE.counting({"rounding": "all"}) == {}
+    assert SPACE.counting({"rounding": "all", "rens": "root"}) == {}
+    with_rens = SPACE.configuration(off | {"rens": "root"}).params
+    assert every.keys() - with_rens.keys() == {"heuristics/rens/freq"}
 
 
 def test_rounds_count_where_some_separator_is_on():
