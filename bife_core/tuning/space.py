@@ -67,8 +67,9 @@ _SEPARATORS: Final = {
 
 _KEPT: Final[dict[str, dict[str, tuple[str, ...]]]] = {
     "rounding": {
-        "simple": ("rounding", "simplerounding"),
-        "all": ("rounding", "simplerounding", "shifting", "zirounding", "oneopt"),
+        "simple": ("simplerounding",),
+        "more": ("simplerounding", "rounding"),
+        "all": ("simplerounding", "rounding", "shifting", "zirounding", "oneopt"),
     },
     "rens": {"root": ("rens",)},
 }

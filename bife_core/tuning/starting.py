@@ -78,8 +78,8 @@ _KEPT: Final[tuple[Choices, ...]] = (_RENS, _ROUNDING)
 
 _AT_ONCE: Final[tuple[Choices, ...]] = (*_KEPT, {BASIS: "0"}, {BASIS: "-1"})
 """What nearly any settings gain or lose from alike: where all other heuristics are off, RENS, which is called once, and
-rounding, which costs little; and a basis of the LP by rows or by columns. On facility location RENS took off a third of
-the time, on network design rounding and rows a fifth each.
+the rounding that costs little; and a basis of the LP by rows or by columns. On facility location RENS took off a third
+of the time, on network design rounding and rows a fifth each.
 """
 
 _LATER: Final[tuple[Choices, ...]] = (
