@@ -9,9 +9,11 @@ from tests.support.processes import VARIABLE, left_over
 
 LEAVES = """
 import subprocess, sys
-code = "import time; time.sleep(600)"
-away = dict.fromkeys(("stdout", "stderr"), subprocess.DEVNULL) | {"start_new_session": True}
-print(subprocess.Popen([sys.executable, "-c", code], **away).pid)
+code = "import time; print(flush=True); time.sleep(600)"
+away = {"stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL, "start_new_session": True}
+left = subprocess.Popen([sys.executable, "-c", code], **away)
+left.stdout.readline()  # before it runs its environment may be empty to others
+print(left.pid)
 """
 
 
