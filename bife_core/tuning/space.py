@@ -65,7 +65,7 @@ _SEPARATORS: Final = {
 }
 """What turns a separator on at the root; for others it is their frequency."""
 
-_KEPT: Final[dict[str, dict[str, tuple[str, ...]]]] = {
+KEPT: Final[dict[str, dict[str, tuple[str, ...]]]] = {
     "rounding": {
         "simple": ("simplerounding",),
         "more": ("simplerounding", "rounding"),
@@ -264,8 +264,8 @@ def _expanded(chosen: tuple[tuple[str, str], ...]) -> dict[str, Parameter]:
         if name == "separators":
             for separator in value.split("+"):
                 lines += _SEPARATORS.get(separator, (f"separating/{separator}/freq = 0",))
-        elif name in _KEPT:
-            for heuristic in _KEPT[name][value]:
+        elif name in KEPT:
+            for heuristic in KEPT[name][value]:
                 changed.pop(f"heuristics/{heuristic}/freq", None)
         elif name == "nodeselection":
             lines.append(f"nodeselection/{value}/stdpriority = 1000000")

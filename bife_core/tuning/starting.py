@@ -11,6 +11,7 @@ from bife_core.tuning.space import (
     FIRST,
     IMPLIED_FREE,
     INEQUALITIES,
+    KEPT,
     ON_DEMAND,
     ORDERS,
     ROWS,
@@ -69,14 +70,14 @@ _RESTRICTED: Final[Choices] = {START: "restricted"}
 BASIS: Final = "lp/rowrepswitch"
 """The row that says whether the LP's basis is by rows or by columns."""
 
-CARRIED: Final = frozenset({BRANCHING, "rounding", "rens", BASIS})
+CARRIED: Final = frozenset({BRANCHING, BASIS, *KEPT})
 """Rows in which whatever is tried has the choice of what is best by then."""
 
 _ROUNDING: Final[Choices] = {"rounding": "simple"}
 
-_KEPT: Final[tuple[Choices, ...]] = (_RENS, _ROUNDING)
+_KEEPING: Final[tuple[Choices, ...]] = (_RENS, _ROUNDING)
 
-_AT_ONCE: Final[tuple[Choices, ...]] = (*_KEPT, {BASIS: "0"}, {BASIS: "-1"})
+_AT_ONCE: Final[tuple[Choices, ...]] = (*_KEEPING, {BASIS: "0"}, {BASIS: "-1"})
 """What nearly any settings gain or lose from alike: where all other heuristics are off, RENS, which is called once, and
 the rounding that costs little; and a basis of the LP by rows or by columns. On facility location RENS took off a third
 of the time, on network design rounding and rows a fifth each.
@@ -154,5 +155,5 @@ def tried_first(starts: Sequence[Choices], space: Space, long: bool, primal: boo
         rest = [*BESIDE_THE_BEST, *further[before:]]
     else:
         rest = [*further[before : 2 * first], *_AT_ONCE, *further[2 * first :], *_LATER]
-    every = [*proposing, *begin, *beside, *largest, *orders, *others, *alone, *rest, *_KEPT]
+    every = [*proposing, *begin, *beside, *largest, *orders, *others, *alone, *rest, *_KEEPING]
     return [choices for choices in every if space.offers(choices)]

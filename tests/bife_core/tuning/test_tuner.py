@@ -219,7 +219,7 @@ def test_rounding_and_the_basis_that_pay_are_carried_to_what_is_tried_after(knap
 
     def run(_, method):
         params, before = method.params, max(good)
-        rounding = "heuristics/rens/freq" in params and "heuristics/simplerounding/freq" not in params
+        rounding = "heuristics/rins/freq" in params and "heuristics/simplerounding/freq" not in params
         good.append(("separating/gomory/freq" in params) + rounding + (params.get("lp/rowrepswitch") == 0))
         return Raced(costs=(1.0,), ratio=0.9 ** good[-1], seen=2, cpu_s=1.0, won=good[-1] > before)
 
