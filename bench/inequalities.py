@@ -108,7 +108,7 @@ def main() -> None:
                 base = 0.0
                 for added in ([], proven):
                     model = under(model_of(path), settings, options.seeds[0], options.time_limit)
-                    add(model, added)
+                    add(model, model.getVars(), added)
                     model.optimize()
                     spent = model.getSolvingTime() + (seconds if added is proven else 0.0)
                     line: dict[str, Any] = {"instance": name, "settings": settings, "with": len(added)}

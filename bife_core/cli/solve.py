@@ -166,4 +166,6 @@ def conclude(name: str, results: list[SolveResult]) -> None:
         )
         raise CommandEnd(sentence, ExitCode.LIMIT)
     if first.violation is not None:
-        raise CommandEnd("No optimum is proven: the best solution misses a row, see above.", ExitCode.LIMIT)
+        raise CommandEnd(
+            "No optimum is proven: the best solution is not feasible, see above.", ExitCode.LIMIT
+        )

@@ -12,7 +12,7 @@ import pyscipopt
 from bife_core.base.errors import InterruptedSolveError
 from bife_core.measure.decisions.nodes import sharing
 from bife_core.measure.decisions.recorded import Decisions, concatenate
-from bife_core.solver.methods.attach import give_beforehand
+from bife_core.solver.methods.attach import give
 from bife_core.solver.methods.base import Method
 from bife_core.solver.scip.extractor import FeatureExtractor
 from bife_core.solver.scip.node import Floats, Node
@@ -136,7 +136,7 @@ def record_decisions(
         apply(settings, model)
         if rest is not None:
             rest.attach(model)
-            give_beforehand(rest, model)
+            give(rest, model, lambda _: None)
         expert = _Expert(instance, quota, share, observe)
         expert.include(model, "expert", "strong branching, recorded")
         put_in_charge(model, "expert", "pscost")

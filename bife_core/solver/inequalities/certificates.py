@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ctypes
+import time
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -11,6 +13,7 @@ import numpy as np
 import pyscipopt
 
 from bife_core.base.errors import BifeError
+from bife_core.solver.scip.libscip import check, function, scip_address
 from bife_core.solver.starts.problem import Array, Problem, new_model
 
 TOLERANCE: Final = 1e-6
@@ -31,16 +34,17 @@ class Inequality:
 
 
 def certified(
-    problem: Problem, inequalities: Iterable[Inequality], nodes: int = 1000
+    problem: Problem, inequalities: Iterable[Inequality], nodes: int = 1000, ends: float = np.inf
 ) -> tuple[list[Inequality], Counter[str]]:
     """Return the inequalities that are proven, with the side that is, and how many of all had which outcome.
 
     SCIP maximises the left side over the rows that an inequality names, the bounds and the integers, in at most so many
     `nodes`. It is ``proven`` if the dual bound is at most the right side, within `TOLERANCE`; then its side becomes the
     bound where that is more, plus the tolerance, so that no rounding of SCIP's cuts off a solution. It is ``false`` if
-    the bound is reached, ``undecided`` if the nodes do not suffice, and ``unbounded`` or ``infeasible`` if the rows are
-    so: whatever follows from rows without a solution is not used. What does not fit the problem, is not finite or has
-    coefficients more than six orders of magnitude apart is ``malformed``.
+    the bound is reached, ``undecided`` if the nodes or the CPU seconds of this thread until `ends` do not suffice, and
+    ``unbounded`` or ``infeasible`` if the rows are so: whatever follows from rows without a solution is not used. What
+    does not fit the problem, is not finite or has coefficients more than six orders of magnitude apart is
+    ``malformed``.
     """
     proven, outcomes = dict[int, Inequality](), Counter[str]()
     of_rows = defaultdict[tuple[tuple[int, ...], bytes], list[tuple[int, Inequality, Array]]](list)
@@ -56,9 +60,15 @@ def certified(
         columns, some = stated[0][2], list(rows)
         sides = problem.lhs[some], problem.rhs[some]
         model, variables = new_model(problem, columns, problem.rows[some][:, columns], *sides, model=model)
-        model.setParams({"limits/totalnodes": nodes, "limits/gap": 0.0, "limits/absgap": 0.0})
+        model.setParams(
+            {"limits/totalnodes": nodes, "limits/gap": 0.0, "limits/absgap": 0.0, "timing/clocktype": 1}
+        )
         by_column = dict(zip(columns.tolist(), variables, strict=True))
         for place, inequality, _ in stated:
+            if (rest_s := ends - time.thread_time()) <= 0.0:
+                outcomes["undecided"] += 1
+                continue
+            model.setParam("limits/time", min(rest_s, _INFINITY))
             scale = float(np.abs(inequality.coefficients).max())
             terms, rhs = np.asarray(inequality.coefficients, dtype=float) / scale, inequality.rhs / scale
             outcome, bound = _maximised(model, by_column, np.asarray(inequality.columns), terms, rhs)
@@ -90,7 +100,8 @@ def _maximised(
     model: pyscipopt.Model, variables: dict[int, Any], columns: Array, terms: Array, rhs: float
 ) -> tuple[str, float]:
     """Return whether a left side is at most `rhs`, in a word, and its bound."""
-    model.freeTransform()
+    # PySCIPOpt's `freeTransform` reads variables of the problem before, which `new_model` freed.
+    check(function("SCIPfreeTransform")(ctypes.c_void_p(scip_address(model))), "go on with another objective")
     pairs = zip(columns.tolist(), terms.tolist(), strict=True)
     model.setObjective(pyscipopt.quicksum(term * variables[column] for column, term in pairs), "maximize")
     model.optimize()
@@ -99,8 +110,8 @@ def _maximised(
         raise KeyboardInterrupt
     if status in ("infeasible", "unbounded", "inforunbd"):
         return ("infeasible" if status == "infeasible" else "unbounded"), bound
-    if status not in ("optimal", "totalnodelimit", "nodelimit"):
-        raise BifeError(f"SCIP is to end a proof with an optimum or at its nodes, not with {status}.")
+    if status not in ("optimal", "totalnodelimit", "nodelimit", "timelimit"):
+        raise BifeError(f"SCIP is to end a proof with an optimum or at a limit, not with {status}.")
     if bound <= rhs + _slack(rhs):
         return "proven", bound
     false = model.getNSols() and model.getPrimalbound() > rhs + _slack(rhs)

@@ -1,9 +1,10 @@
-"""How a model gets inequalities before SCIP solves it."""
+"""How a model gets inequalities when SCIP begins to solve it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Final
+import time
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Final
 
 import numpy as np
 import pyscipopt
@@ -15,33 +16,72 @@ from bife_core.solver.inequalities.knapsacks import facets_of, knapsack
 from bife_core.solver.inequalities.rounds import written_for
 from bife_core.solver.scip.exactness import LINEAR
 from bife_core.solver.scip.libscip import has_pricers, scip_errors
-from bife_core.solver.starts.method import Started, attempted
+from bife_core.solver.starts.method import SHARE, Started, attempted
 from bife_core.solver.starts.problem import problem_of
 
 _MOST_ROWS: Final = 50_000
 """Rows, and variables, of a model whose LP is solved for inequalities."""
 
 
+NAME: Final = "bife_inequalities"
+
+
+class Inequalities(pyscipopt.Presol):  # type: ignore[misc]
+    """Gives each problem that SCIP begins to solve inequalities of its own, which go with the solve.
+
+    A model may change between solves, and a row that followed from another before need not follow any more.
+    """
+
+    model: pyscipopt.Model
+
+    def __init__(self, kind: Kind, told: Callable[[Started], object]) -> None:
+        self._kind, self._told, self._written = kind, told, False
+
+    @classmethod
+    def include(cls, model: pyscipopt.Model, kind: Kind, told: Callable[[Started], object]) -> None:
+        """Have a model, which may be without a problem yet, get them; `told` gets what became of them."""
+        when = {"priority": 0, "maxrounds": 0, "timing": pyscipopt.SCIP_PRESOLTIMING.FAST}
+        model.includePresol(cls(kind, told), NAME, "gives inequalities, each proven", **when)
+
+    def presolinit(self) -> None:
+        """Begin with another problem."""
+        self._written = False
+
+    def presolinitpre(self) -> None:
+        """Give the problem inequalities, before SCIP presolves it, and not again after a restart."""
+        if not self._written:
+            self._written = True
+            self._told(give_inequalities(self.model, self._kind))
+
+    def presolexec(self, nrounds: int, presoltiming: int) -> dict[str, Any]:
+        """Do nothing."""
+        return {"result": pyscipopt.SCIP_RESULT.DIDNOTRUN}
+
+
 def give_inequalities(model: pyscipopt.Model, kind: Kind) -> Started:
-    """Write inequalities for a model that is not being solved yet, prove them, and add those that are proven."""
+    """Write inequalities for a problem before it is presolved, prove them, and add those that are proven.
+
+    To write them, and to prove them, each takes a quarter of the time limit at most.
+    """
 
     def give() -> tuple[str, int, None]:
         if not has_knapsacks(model):
             return "the model has no such row", 0, None
-        problem = problem_of(model, 0, float("inf"))
-        written, *_ = written_for(problem, facets_of(problem))
-        proven, _ = certified(problem, written)
+        share_s = SHARE * float(model.getParam("limits/time")) / 2
+        problem = problem_of(model, 0, share_s)
+        ends = time.thread_time() + share_s
+        written, *_ = written_for(problem, facets_of(problem, ends), ends)
+        proven, _ = certified(problem, written, ends=time.thread_time() + share_s)
         with scip_errors("SCIP takes no more rows"):
-            add(model, proven)
+            add(model, [model.getTransformedVar(variable) for variable in model.getVars()], proven)
         facets = counted(len(proven), "facet")
         return f"SCIP got {facets}, all proven, of {len(written)} written", len(proven), None
 
     return attempted(f"The inequalities {kind}", "they failed", give)
 
 
-def add(model: pyscipopt.Model, inequalities: Iterable[Inequality]) -> None:
+def add(model: pyscipopt.Model, variables: Sequence[Any], inequalities: Iterable[Inequality]) -> None:
     """Add inequalities, by the places of variables, as rows that the model does not need."""
-    variables = model.getVars()
     for cut in inequalities:
         pairs = zip(cut.columns.tolist(), cut.coefficients.tolist(), strict=True)
         left = pyscipopt.quicksum(value * variables[column] for column, value in pairs)

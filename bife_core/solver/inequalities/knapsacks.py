@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
@@ -35,8 +36,11 @@ def knapsack(weights: Array, capacity: float) -> tuple[Array, int, Array] | None
     return None if (sizes == sizes[0]).all() or sizes.sum() <= room else (sizes, room, complemented)
 
 
-def facets_of(problem: Problem) -> Writer:
-    """Return what writes violated facets of the rows of binaries whose weights are integers."""
+def facets_of(problem: Problem, ends: float = np.inf) -> Writer:
+    """Return what writes violated facets of the rows of binaries whose weights are integers.
+
+    It looks at no further row once this thread has had CPU seconds up to `ends`.
+    """
     spent, looked_at = 0, list[_Knapsack]()
     for each in _knapsacks_of(problem):
         if (spent := spent + len(each.sizes) * each.capacity) > _ALL:
@@ -46,6 +50,8 @@ def facets_of(problem: Problem) -> Writer:
     def write(x: Array) -> list[Inequality]:
         written = []
         for row, columns, sizes, capacity, complemented in looked_at:
+            if time.thread_time() >= ends:
+                break
             values = np.where(complemented, 1.0 - x[columns], x[columns])
             if (lifted := facet(sizes, capacity, values)) is not None:
                 terms, side = lifted
@@ -72,7 +78,7 @@ def _knapsacks_of(problem: Problem) -> Iterator[_Knapsack]:
     for row in filled[unlike].tolist():
         entries = slice(problem.indptr[row], problem.indptr[row + 1])
         columns, weights = problem.indices[entries], problem.data[entries]
-        if not problem.binary[columns].all() or len(set(columns.tolist())) < len(columns):
+        if not problem.binary[columns].all():
             continue
         for sign, side in ((1.0, problem.rhs[row]), (-1.0, -problem.lhs[row])):
             if (items := knapsack(sign * weights, side)) is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from typing import Final, TypeAlias
 
@@ -23,8 +24,12 @@ Writer: TypeAlias = Callable[[Array], list[Inequality]]
 """What returns inequalities of a problem that a point violates."""
 
 
-def written_for(problem: Problem, writer: Writer) -> tuple[list[Inequality], float, float]:
+def written_for(
+    problem: Problem, writer: Writer, ends: float = np.inf
+) -> tuple[list[Inequality], float, float]:
     """Return what its writer finds in rounds and is tight at the end, and the LP's value before and after.
+
+    No round begins once this thread has had CPU seconds up to `ends`.
 
     The values are NaN, and nothing is found, where the LP has no optimum.
     """
@@ -37,6 +42,9 @@ def written_for(problem: Problem, writer: Writer) -> tuple[list[Inequality], flo
         entries = slice(problem.indptr[row], problem.indptr[row + 1])
         lp.addRow(_row(problem.indices[entries], problem.data[entries]), *sides)
     for _ in range(_ROUNDS):
+        if (rest_s := ends - time.thread_time()) <= 0.0:
+            break
+        lp.setRealParam(pyscipopt.SCIP_LPPARAM.LPTILIM, min(rest_s, infinity))
         value = lp.solve()
         if not lp.isOptimal():  # infeasible, unbounded or too long
             break

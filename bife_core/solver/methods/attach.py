@@ -5,14 +5,15 @@ from __future__ import annotations
 import ctypes
 import time
 import warnings
+from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import pyscipopt
 
 from bife_core.base.arguments import checked
-from bife_core.base.errors import ConfigError
+from bife_core.base.errors import ConfigError, SolverError
 from bife_core.base.files import check_outputs
 from bife_core.solver.methods.base import Method
 from bife_core.solver.methods.configuration import Configuration
@@ -20,7 +21,7 @@ from bife_core.solver.methods.references import AnyReference, load_method, warn_
 from bife_core.solver.scip.branching import PLUGIN_NAME, BranchingStats, Budget, Guard, check_free
 from bife_core.solver.scip.cost import relative_gap
 from bife_core.solver.scip.exactness import violation_of
-from bife_core.solver.scip.libscip import Model, lp_iterations, total
+from bife_core.solver.scip.libscip import Model, lp_iterations, presolvers, total
 from bife_core.solver.scip.reader import model_format, read_model
 from bife_core.solver.scip.settings import foremost, own_rule
 from bife_core.solver.scip.solutions import best_of, check_names, solution_of, write_solution
@@ -35,6 +36,9 @@ from bife_core.solver.scip.solve import (
     versions,
 )
 from bife_core.solver.starts.method import SHARE, Started, StartMethod, give_starts
+
+_PRESOLVERS: Final = "bife_"
+"""How the names of BiFE's presolvers begin, which SCIP removes from no model."""
 
 
 @checked
@@ -66,10 +70,15 @@ def attach(
     Raises
     ------
     SolverError, RuleError
-        If the model has a rule or is being solved, or SCIP refuses the plugin; if the reference cannot be loaded.
+        If the model has a rule, or a configuration with more than settings, or is being solved, or SCIP refuses the
+        plugin; if the reference cannot be loaded.
     """
     method = load_method(rule)
     check_free(model)
+    if any(name.startswith(_PRESOLVERS) for name in presolvers(model)):
+        raise SolverError(
+            "This model already has a configuration of BiFE; attach another one to a fresh Model."
+        )
     if budget is not None:
         method = with_budget(method, budget)
     warn_of_other_settings(rule, model.getParams)
@@ -80,8 +89,7 @@ def attach(
             stacklevel=3,
         )
     stats = method.attach(model, guard) or BranchingStats()
-    if (started := give_beforehand(method, model)).failed:
-        warnings.warn(started.sentence, stacklevel=3)
+    give(method, model, _warn_of_failure)
     return stats
 
 
@@ -166,9 +174,11 @@ def solve_model(
     With a `clock`, which it has too, the parts of the solve are timed.
     """
     stats = None if method is None else method.attach(model, settings.guard or False)
-    start_s = (started := give_beforehand(method, model)).cpu_s
-    if start_s and settings.time_limit_s is not None:
-        model.setParam("limits/time", max(settings.time_limit_s - start_s, 0.0))
+    received = list[Started]()
+    give(method, model, received.append)
+    before_s, before_wall_s = sum(each.cpu_s for each in received), sum(each.wall_s for each in received)
+    if before_s and settings.time_limit_s is not None:
+        model.setParam("limits/time", max(settings.time_limit_s - before_s, 0.0))
     label = foremost(model.getParams()) if method is None else method.name
     cpu, wall = time.thread_time(), time.perf_counter()
     optimize(model, f"solving {name} under {label}")
@@ -192,18 +202,18 @@ def solve_model(
         nodes=nodes,
         lp_iterations=iterations,
         strong_branching_iterations=strong,
-        cpu_s=cpu + start_s,
-        wall_s=wall + started.wall_s,
-        start_s=start_s,
-        start=started.sentence,
+        cpu_s=cpu + before_s,
+        wall_s=wall + before_wall_s,
+        start_s=sum(each.cpu_s for each in received),  # inequalities are given within the solve
+        start=" ".join(each.sentence for each in received),
         gap=0.0 if status in PROVEN else relative_gap(primal, dual),
         primal_bound=primal,
         dual_bound=dual,
         root_bound=root,
         maximise=model.getObjectiveSense() == "maximize",
-        incumbents=None if clock is None else tuple((start_s + at_s, of) for at_s, of in clock.incumbents),
+        incumbents=None if clock is None else tuple((before_s + at_s, of) for at_s, of in clock.incumbents),
         violation=None if best is None else violation_of(model, best),
-        primal_dual_integral=model.getPrimalDualIntegral() + 100.0 * start_s,
+        primal_dual_integral=model.getPrimalDualIntegral() + 100.0 * before_s,
         fair_nodes=nodes + saved,
         **({} if stats is None else stats.counts()),
         **(
@@ -220,44 +230,34 @@ def start_of(method: Method | None) -> StartMethod | None:
     return method.start if isinstance(method, Configuration) else None
 
 
-def give_beforehand(method: Method | None, model: pyscipopt.Model) -> Started:
-    """Give a model the starts, which may take a share of its time limit, and the inequalities of a method, if any.
+def give(method: Method | None, model: pyscipopt.Model, told: Callable[[Started], object]) -> None:
+    """Give a model the starts of a method, which may take a share of its time limit, and have it get its inequalities.
 
-    A model without variables, such as that of SCIP's command line, gets the starts when it solves, and no inequalities.
+    A model without variables, such as that of SCIP's command line, gets the starts when it solves; inequalities each
+    model does. `told` gets what became of them.
     """
-    if not model.getNVars():
-        return _give_later(method, model)
-    started = Started.model_construct()
-    if (start := start_of(method)) is not None:
-        started = give_starts(model, start, SHARE * float(model.getParam("limits/time")))
-    if not isinstance(method, Configuration) or method.inequalities is None:
-        return started
-    from bife_core.solver.inequalities.giving import give_inequalities
+    if not isinstance(method, Configuration):
+        return
+    if (start := method.start) is not None:
 
-    added = give_inequalities(model, method.inequalities)
-    both = {
-        "sentence": " ".join(filter(None, (started.sentence, added.sentence))),
-        "failed": started.failed or added.failed,
-        "cpu_s": started.cpu_s + added.cpu_s,
-        "wall_s": started.wall_s + added.wall_s,
-    }
-    return started.model_copy(update=both)
+        def give_start(to: pyscipopt.Model) -> None:
+            told(give_starts(to, start, SHARE * float(to.getParam("limits/time"))))
+
+        if model.getNVars():
+            give_start(model)
+        else:
+            from bife_core.solver.scip.later import Later
+
+            Later.include(model, "start", "gives starts", give_start, turn=1)
+    if method.inequalities is not None:
+        from bife_core.solver.inequalities.giving import Inequalities
+
+        Inequalities.include(model, method.inequalities, told)
 
 
-def _give_later(method: Method | None, model: pyscipopt.Model) -> Started:
-    """Have a model give itself the starts of a method; the rest of what it needs beforehand is left out."""
-    if (start := start_of(method)) is not None:
-        from bife_core.solver.scip.later import Later
-
-        def give(later: pyscipopt.Model, start: StartMethod = start) -> None:
-            if (started := give_starts(later, start, SHARE * later.getParam("limits/time"))).failed:
-                warnings.warn(started.sentence, stacklevel=2)
-
-        Later.include(model, "start", "gives starts", give, turn=1)
-    if getattr(method, "inequalities", None) is None:
-        return Started.model_construct()
-    why = "The configuration's inequalities are left out, since the model has no variables yet."
-    return Started.model_construct(sentence=why, failed=True)
+def _warn_of_failure(started: Started) -> None:
+    if started.failed:
+        warnings.warn(started.sentence, stacklevel=3)
 
 
 def _parts(model: pyscipopt.Model, clock: RootClock, busy: float, callback_s: float) -> dict[str, Any]:

@@ -16,18 +16,29 @@ NOT_LINEAR: Final = "a row that is not linear"
 
 _WHOLE: Final = 2.0**53  # below it, floating-point numbers multiply and add integers exactly
 
+NO_INTEGER: Final = "which is to be an integer"
+
+_FAR: Final = 100.0  # times SCIP's tolerance, from an integer
+
 _ROUNDED: Final = 1e-9  # relative error allowed in a row whose numbers are not all integers
 
 
 def violation_of(model: pyscipopt.Model, solution: pyscipopt.scip.Solution) -> str | None:
     """Return the row of a solved model that a solution violates most with integers rounded, as ``r3 by 3``, or None.
 
-    Checked are linear rows whose variables are all integers or at integral values; the values of other variables could
-    be adjusted. If all variables are so, other rows are checked by SCIP itself (`NOT_LINEAR`). With pricers nothing is
-    checked, since rows lack the priced columns.
+    An integer variable that is far from an integer comes first (`NO_INTEGER`). Checked are linear rows whose variables
+    are all integers or at integral values; the values of other variables could be adjusted. If all variables are so,
+    other rows are checked by SCIP itself (`NOT_LINEAR`). With pricers nothing is checked, since rows lack the priced
+    columns.
     """
     if has_pricers(model):
         return None
+    far = _FAR * model.feastol()
+    for variable in model.getVars():
+        if variable.vtype() in ("BINARY", "INTEGER"):
+            value = model.getSolVal(solution, variable)
+            if abs(value - round(value)) > far:
+                return f"{variable.name} = {value:.6g}, {NO_INTEGER}"
     rounded: dict[int, float | None] = {}
     missed, has_others = list[tuple[float, str]](), False
 

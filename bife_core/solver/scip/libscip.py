@@ -133,8 +133,17 @@ def plugins(model: pyscipopt.Model) -> int:
 
 def constraint_handlers(model: pyscipopt.Model) -> frozenset[str]:
     """Return the names of a model's constraint handlers."""
-    name = function("SCIPconshdlrGetName", ctypes.c_char_p)
-    return frozenset(name(handler).decode() for handler in _listed(model, "Conshdlrs"))
+    return _names(model, "Conshdlrs", "SCIPconshdlrGetName")
+
+
+def presolvers(model: pyscipopt.Model) -> frozenset[str]:
+    """Return the names of a model's presolvers."""
+    return _names(model, "Presols", "SCIPpresolGetName")
+
+
+def _names(model: pyscipopt.Model, what: str, name_of: str) -> frozenset[str]:
+    name = function(name_of, ctypes.c_char_p)
+    return frozenset(name(item).decode() for item in _listed(model, what))
 
 
 def lp_solver() -> str:

@@ -19,7 +19,7 @@ from bife_core.base.errors import SolverError
 from bife_core.base.values import Value
 from bife_core.solver.scip.branching import FALLBACKS, Guard, as_guard
 from bife_core.solver.scip.cost import LARGEST_OBJECTIVE, TICK_S, Cost, primal_gap, primal_integral
-from bife_core.solver.scip.exactness import NOT_LINEAR
+from bife_core.solver.scip.exactness import NO_INTEGER, NOT_LINEAR
 from bife_core.solver.scip.libscip import scip_errors, scip_version, total
 from bife_core.solver.scip.settings import TRUTHS, Parameter, Seed, SolverConfig, as_given
 
@@ -114,7 +114,8 @@ class SolveResult(Value):
         Simplex iterations at nodes and in diving, probing and strong branching; of these, strong branching's. SCIP
         does not count those of conflict analysis, sub-MIPs of heuristics and idempotent strong branching.
     violation : str or None
-        Row that the best solution violates with its integers rounded, and by how much, such as ``r3 by 3``.
+        Row that the best solution violates with its integers rounded, and by how much, such as ``r3 by 3``; or an
+        integer variable whose value is none.
     primal_dual_integral : float
         SCIP's integral of the gap in percent over the seconds of its clock: of wall time if no time limit was set and
         the solve was not timed.
@@ -180,6 +181,8 @@ class SolveResult(Value):
         if self.violation == NOT_LINEAR:
             advice = "by SCIP's own check; solve with presolving/maxrounds = 0"
         why = f"the best solution misses {self.violation} {advice}"
+        if self.violation is not None and self.violation.endswith(NO_INTEGER):
+            why = f"SCIP's best solution has {self.violation}; solve with presolving/maxrestarts = 0"
         return None if self.violation is None else f"{self.instance}: {why}."
 
     @property

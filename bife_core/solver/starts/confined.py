@@ -60,11 +60,13 @@ def run(source: str, facts: dict[str, Any]) -> list[Any]:
     proposed = scope["start"](problem)
     if proposed is None or len(proposed) == 0:
         return []
-    if isinstance(proposed, Mapping) or np.ndim(proposed[0]) == 0:
+    if isinstance(proposed, Mapping):
         proposed = [proposed]
+    several = [each for each in proposed if each is not None]
+    if several and not isinstance(several[0], Mapping) and np.ndim(several[0]) == 0:
+        several = [proposed]
     values = (
         [each.get(name, np.nan) for name in problem.names] if isinstance(each, Mapping) else each
-        for each in proposed
-        if each is not None
+        for each in several
     )
     return [np.asarray(each, dtype=float).tolist() for each in values]

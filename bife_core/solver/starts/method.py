@@ -147,6 +147,15 @@ def give_starts(model: pyscipopt.Model, method: StartMethod, limit_s: float) -> 
     return attempted(f"The start method {method.name}", "it failed", give)
 
 
+def _fits(model: pyscipopt.Model, solution: pyscipopt.scip.Solution) -> bool:
+    """Whether a solution fits a model; SCIP only says so of an SOS by an error, which it is no stage for."""
+    try:
+        with scip_errors("SCIP checks no solution"):
+            return bool(model.checkSol(solution, printreason=False, original=True))
+    except SolverError:
+        return False
+
+
 def _cpu_s() -> float:
     """Return the CPU seconds of this thread, and of processes that ended."""
     return time.thread_time() + sum(resource.getrusage(resource.RUSAGE_CHILDREN)[:2])
@@ -172,7 +181,7 @@ def _entered(model: pyscipopt.Model, problem: Problem, proposed: Any) -> tuple[s
         for variable, value in zip(variables, values.tolist(), strict=True):
             if value == value and not unfit.any():  # no NaN
                 model.setSolVal(solution, variable, value)
-        if unfit.any() or not (partial or model.checkSol(solution, printreason=False, original=True)):
+        if unfit.any() or not (partial or _fits(model, solution)):
             model.freeSol(solution)
             continue
         objectives += [] if partial else [model.getSolObjVal(solution)]

@@ -22,6 +22,7 @@ from bife_core.solver.scip.libscip import check, function, scip_address, scip_er
 Array: TypeAlias = npt.NDArray[Any]
 
 _INFINITY: Final = 1e20
+_TOLERANCE: Final = 1e-6
 
 
 @dataclass(frozen=True)
@@ -87,7 +88,7 @@ class Problem:
         columns = np.clip((self.objective, self.lower, self.upper), -_INFINITY, _INFINITY).tolist()
         lp.addCols([[]] * len(self.names), *columns)
         sides = np.clip((self.lhs, self.rhs), -_INFINITY, _INFINITY)
-        allowed = 1e-6 * np.maximum(np.abs(sides).min(axis=0), 1.0)
+        allowed = _TOLERANCE * np.maximum(np.abs(sides).min(axis=0), 1.0)
         missing, new = ~self.initial, self.initial
         ends = time.thread_time() + self.limit_s
         while (rest_s := ends - time.thread_time()) > 0.0:
@@ -115,7 +116,11 @@ class Problem:
         """
         free = np.isnan(fixed)
         rest, rows = self.rows @ np.where(free, 0.0, fixed), self.rows[:, free]
-        model, variables = new_model(self, free, rows, self.lhs - rest, self.rhs - rest, self.initial)
+        sides = self.lhs - rest, self.rhs - rest
+        allowed = _TOLERANCE * np.maximum(np.abs(rest), 1.0)
+        if ((np.diff(rows.indptr) == 0) & ((sides[0] > allowed) | (sides[1] < -allowed))).any():
+            return None  # the model below has no row without variables
+        model, variables = new_model(self, free, rows, *sides, self.initial)
         model.setSeparating(pyscipopt.SCIP_PARAMSETTING.OFF)
         ends = {"limits/nodes": int(nodes), "limits/stallnodes": int(stall_nodes)}
         limits = {**ends, "limits/time": min(self.limit_s, _INFINITY)}
@@ -182,7 +187,10 @@ def problem_of(
     variables, infinity = model.getVars(), model.infinity()
     place = {variable.ptr(): k for k, variable in enumerate(variables)}
     linear = [row for row in model.getConss(False) if row.getConshdlrName() in LINEAR]
-    columns = [[place[variable.ptr()] for variable in model.getConsVars(row)] for row in linear]
+    entries = [
+        _summed([place[variable.ptr()] for variable in model.getConsVars(row)], model.getConsVals(row))
+        for row in linear
+    ]
 
     def numbers(values: Any) -> Array:
         array = np.array(list(values), dtype=np.float64)
@@ -196,9 +204,9 @@ def problem_of(
         lower=numbers(variable.getLbOriginal() for variable in variables),
         upper=numbers(variable.getUbOriginal() for variable in variables),
         integer=np.array([variable.vtype() in ("BINARY", "INTEGER") for variable in variables]),
-        data=numbers(value for row in linear for value in model.getConsVals(row)),
-        indices=np.array([column for row in columns for column in row], dtype=np.int64),
-        indptr=np.cumsum([0, *map(len, columns)]),
+        data=numbers(value for row in entries for value in row.values()),
+        indices=np.array([column for row in entries for column in row], dtype=np.int64),
+        indptr=np.cumsum([0, *map(len, entries)]),
         lhs=numbers(map(model.getLhs, linear)),
         rhs=numbers(map(model.getRhs, linear)),
         solutions=solutions,
@@ -206,3 +214,13 @@ def problem_of(
         limit_s=limit_s,
         initial=np.array([row.isInitial() for row in linear], dtype=bool),
     )
+
+
+def _summed(columns: list[int], values: list[float]) -> dict[int, float]:
+    """Return the coefficients of a row by column: a row of an LP file may name a variable twice."""
+    row = dict(zip(columns, values, strict=True))
+    if len(row) < len(columns):
+        row = dict.fromkeys(row, 0.0)
+        for column, value in zip(columns, values, strict=True):
+            row[column] += value
+    return row

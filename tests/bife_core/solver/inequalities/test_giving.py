@@ -9,7 +9,7 @@ import pytest
 from pydantic import ValidationError
 
 import bife_core
-from bife_core.solver.inequalities.giving import give_inequalities
+from bife_core.solver.inequalities.giving import Inequalities
 from bife_core.solver.inequalities.knapsacks import knapsack
 from bife_core.solver.methods.attach import solve
 from bife_core.solver.methods.configuration import Configuration
@@ -33,6 +33,15 @@ def packed(seed, names=None, signs=False, sense="le", items=14):
     return model
 
 
+def optimized(model):
+    """Solve a model with inequalities; return what became of them."""
+    told = []
+    Inequalities.include(model, "knapsack", told.append)
+    model.optimize()
+    (given,) = told
+    return given
+
+
 @pytest.mark.parametrize("sense", ["le", "ge"])
 @pytest.mark.parametrize("signs", [False, True])
 def test_the_optimum_is_the_same_and_is_what_enumeration_finds(signs, sense):
@@ -45,28 +54,69 @@ def test_the_optimum_is_the_same_and_is_what_enumeration_finds(signs, sense):
             activity = points @ np.array(model.getConsVals(row))
             feasible &= (activity <= model.getRhs(row)) & (activity >= model.getLhs(row))
         best = (points[feasible] @ [variable.getObj() for variable in model.getVars()]).max()
-        given += give_inequalities(model, "knapsack").entered
-        model.optimize()
+        given += optimized(model).entered
         assert model.getObjVal() == pytest.approx(best)
     assert given > 10
 
 
 def test_the_rows_that_are_added_are_not_needed_and_may_leave_the_lp():
-    model = packed(0)
+    model, told = packed(0), []
     before = model.getNConss()
-    given = give_inequalities(model, "knapsack")
+    Inequalities.include(model, "knapsack", told.append)
+    model.setParam("presolving/maxrounds", 0)
+    model.presolve()
     rows = model.getConss()[before:]
-    assert len(rows) == given.entered > 0
+    assert len(rows) == told[0].entered > 0
     for row in rows:
         assert row.isRemovable()
         assert not any((row.isChecked(), row.isEnforced(), row.isPropagated()))
 
 
+def test_a_model_that_changes_between_solves_gets_others_and_its_own_optimum():
+    for seed in range(4):
+        model, plain, told = packed(seed), packed(seed), []
+        Inequalities.include(model, "knapsack", told.append)
+        for further in (0, 25, -40):
+            for each in (model, plain):
+                each.freeTransform()
+                row = each.getConss()[0]
+                each.chgRhs(row, each.getRhs(row) + further)
+                each.optimize()
+            assert model.getObjVal() == pytest.approx(plain.getObjVal())
+        assert [given.failed for given in told] == [False] * 3
+
+
+def test_rows_of_different_variables_are_proven_one_after_another():
+    for seed in range(4):
+        generator = np.random.default_rng(seed)
+        model = packed(seed, items=20)
+        variables = model.getVars()
+        for _ in range(5):
+            some = generator.choice(20, 9, replace=False).tolist()
+            weights = generator.integers(5, 40, 9)
+            left = pyscipopt.quicksum(int(w) * variables[k] for w, k in zip(weights, some, strict=True))
+            model.addCons(left <= int(weights.sum() // 2))
+        given = optimized(model)
+        assert (given.failed, given.entered > 0) == (False, True)
+
+
+def test_they_take_half_of_the_time_limit_at_most():
+    model = packed(0, items=120)
+    variables, generator = model.getVars(), np.random.default_rng(0)
+    for _ in range(300):
+        weights = generator.integers(5, 900, 120)
+        left = pyscipopt.quicksum(int(w) * x for w, x in zip(weights, variables, strict=True))
+        model.addCons(left <= int(weights.sum() // 2))
+    model.setParams({"limits/time": 1.0, "timing/clocktype": 1})
+    given = optimized(model)
+    assert not given.failed
+    assert given.cpu_s < 1.0
+    assert model.getNSols()
+
+
 def test_variables_of_the_same_name_and_rows_without_names_are_told_apart():
     alike, named = packed(1, names="x"), packed(1)
-    assert give_inequalities(alike, "knapsack").entered == give_inequalities(named, "knapsack").entered > 0
-    for model in (alike, named):
-        model.optimize()
+    assert optimized(alike).entered == optimized(named).entered > 0
     assert alike.getObjVal() == named.getObjVal()
 
 
@@ -92,17 +142,15 @@ def trouble(kind):
 @pytest.mark.parametrize("kind", ["cover", "integer", "fractional", "large", "empty"])
 def test_nothing_is_written_and_no_lp_is_solved_without_a_knapsack(kind, monkeypatch):
     monkeypatch.setattr("bife_core.solver.inequalities.giving.written_for", None)
-    given = give_inequalities(model := trouble(kind), "knapsack")
+    given = optimized(trouble(kind))
     assert given.sentence.endswith("the model has no such row.")
     assert (given.entered, given.failed) == (0, False)
-    assert model.getNConss() == (kind != "empty")
 
 
 @pytest.mark.parametrize("kind", ["infeasible", "unbounded"])
 def test_without_an_optimum_of_the_lp_nothing_is_given_and_nothing_fails(kind):
-    given = give_inequalities(model := trouble(kind), "knapsack")
+    given = optimized(model := trouble(kind))
     assert (given.entered, given.failed) == (0, False)
-    model.optimize()
     assert model.getStatus() == kind
 
 
@@ -123,8 +171,9 @@ def test_a_failure_costs_its_time_and_a_sentence(monkeypatch, tmp_path):
     result = solve(path, FACETS)
     assert result.status == "optimal"
     assert result.start.endswith("they failed: ZeroDivisionError: by nothing.")
+    bife_core.attach(model := packed(0), FACETS)
     with pytest.warns(UserWarning, match="they failed"):
-        bife_core.attach(packed(0), FACETS)
+        model.optimize()
 
 
 def test_solve_and_attach_take_them_beside_a_start_and_charge_their_time(tmp_path):
@@ -138,11 +187,15 @@ def test_solve_and_attach_take_them_beside_a_start_and_charge_their_time(tmp_pat
     alone = solve(path, FACETS)
     assert 0.0 < alone.start_s <= alone.cpu_s
     assert "all proven, of" in alone.start
-    before = model.getNConss()
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        bife_core.attach(model, FACETS)
-    assert model.getNConss() > before
+    for attached in (pyscipopt.Model(), model):
+        attached.hideOutput()
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            bife_core.attach(attached, FACETS)
+            if attached is not model:
+                attached.readProblem(path)
+            attached.optimize()
+        assert attached.getObjVal() == pytest.approx(usual.primal_bound)
 
 
 def test_they_are_part_of_a_configuration():

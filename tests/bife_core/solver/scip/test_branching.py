@@ -12,6 +12,8 @@ import pytest
 
 from bife_core.base.errors import RuleError, SolverError
 from bife_core.solver.methods.attach import attach
+from bife_core.solver.methods.base import ScipMethod
+from bife_core.solver.methods.configuration import Configuration
 from bife_core.solver.methods.references import load_rule
 from bife_core.solver.methods.scorer import RuleMethod
 from bife_core.solver.scip.compiled.choices import best_candidate
@@ -130,6 +132,18 @@ def test_a_second_rule_on_a_model_is_refused():
     for another in (load_rule("pseudocost_min"), "pscost"):
         with pytest.raises(SolverError, match="already has a BiFE rule"):
             attach(model, another)
+
+
+@pytest.mark.parametrize("more", [{"implied_free": "all"}, {"inequalities": "knapsack"}])
+def test_a_second_method_on_a_model_with_more_than_settings_is_refused_before_it_changes_any(more):
+    attach(model := knapsack(), Configuration(branching=ScipMethod(name="mostinf"), **more))
+    before = model.getParams()
+    for another in ("pscost", load_rule("pseudocost_min"), Configuration(params={"lp/pricing": "d"}, **more)):
+        with pytest.raises(SolverError, match="already has a configuration of BiFE"):
+            attach(model, another)
+    assert model.getParams() == before
+    model.optimize()
+    assert model.getStatus() == "optimal"
 
 
 def test_of_methods_of_scip_the_last_counts_and_a_rule_after_them():

@@ -99,6 +99,24 @@ def test_a_product_that_presolving_loses_is_noticed_and_a_file_of_one_refused(wr
     assert cautions([wrong])[0].endswith("by SCIP's own check; solve with presolving/maxrounds = 0.")
 
 
+def test_an_integer_variable_that_is_none_is_named(written):
+    model = pyscipopt.Model()
+    model.hideOutput()
+    x, y, z = (model.addVar(name, vtype, ub=3.0, obj=1.0) for name, vtype in zip("xyz", "BIC", strict=True))
+    model.addCons(x + y + z >= 2.0)
+    model.optimize()
+    for value, violation in ((1.0 + 1e-7, None), (0.4, "x = 0.4, which is to be an integer")):
+        solution = model.createOrigSol()
+        for variable, of in ((x, value), (y, 1.0), (z, 1.0)):
+            model.setSolVal(solution, variable, of)
+        assert violation_of(model, solution) == violation
+    wrong = solve(written(PARTS)).model_copy(update={"violation": violation})
+    sentence = (
+        "SCIP's best solution has x = 0.4, which is to be an integer; solve with presolving/maxrestarts = 0."
+    )
+    assert cautions([wrong])[0].endswith(sentence)
+
+
 def test_rows_that_lack_priced_columns_are_left_out():
     model, pricer = pyscipopt.Model(), Columns()
     model.hideOutput()

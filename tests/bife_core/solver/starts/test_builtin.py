@@ -215,6 +215,40 @@ def test_a_start_that_fails_costs_a_sentence(tiny, monkeypatch):
     assert model.getNSols() == 1
 
 
+def test_an_infeasible_start_of_an_sos_leaves_the_others(monkeypatch, tmp_path):
+    (path := tmp_path / "sos.lp").write_text(
+        "Maximize obj: 3 x + 2 y + 4 z\nSubject To c: x + y + z <= 10\n"
+        "Bounds\n x <= 4\n y <= 5\n z <= 6\nSOS\n s: S1:: x:1 y:2 z:3\nEnd\n"
+    )
+    monkeypatch.setitem(STARTS, "two", lambda problem: [np.ones(3), np.array([4.0, 0.0, 0.0])])
+    result = solve(path, Configuration(start="two"))
+    assert "SCIP got 1 start, the best with an objective of 12; 1 were infeasible." in result.start
+    assert result.primal_bound == pytest.approx(24.0)
+
+
+def test_the_coefficients_of_a_variable_that_a_row_names_twice_count_together(tmp_path):
+    (path := tmp_path / "twice.lp").write_text(
+        "Maximize obj: 3 x + 2 z + 4 y\nSubject To c: 3 x + 5 y + 4 z + 2 x <= 8\nBinary x y z\nEnd\n"
+    )
+    problem = problem_of(read_model(path), 0, 60.0)
+    row = dict(zip((problem.names[k] for k in problem.indices), problem.data, strict=True))
+    assert row == {"x": 5.0, "y": 5.0, "z": 4.0}
+    assert problem.indptr.tolist() == [0, 3]
+    result = solve(path, Configuration(start="restricted", inequalities="knapsack"))
+    assert result.primal_bound == pytest.approx(4.0)
+    assert "failed" not in result.start
+
+
+def test_what_is_fixed_to_values_that_alone_violate_a_row_has_no_solution():
+    model = pyscipopt.Model()
+    x = [model.addVar(f"x{k}", "B", obj=-1.0) for k in range(4)]
+    model.addCons(x[0] + x[1] <= 1)
+    model.addCons(x[2] + x[3] <= 1)
+    problem = problem_of(model, 0, 60.0)
+    assert problem.solve_restricted(np.array([1.0, 1.0, np.nan, np.nan]), 10) is None
+    assert problem.solve_restricted(np.array([1.0, 0.0, np.nan, np.nan]), 10).sum() == pytest.approx(2.0)
+
+
 def test_a_part_of_a_solution_is_completed_by_scip(tiny, monkeypatch):
     path = tiny("item_placement")
     (values,) = local_search.start(problem_of(read_model(path), 0, 60.0))

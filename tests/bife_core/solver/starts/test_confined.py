@@ -7,6 +7,7 @@ import pytest
 
 from bife_core import solve
 from bife_core.base.errors import SolverError
+from bife_core.base.wording import counted
 from bife_core.instances.config import FAMILIES
 from bife_core.instances.generated import GeneratedBenchmark
 from bife_core.measure.solves import SolveJob, run_solves
@@ -132,6 +133,13 @@ def test_misuse_costs_its_time_and_a_sentence(name, placement):
     assert result.primal_bound == pytest.approx(8.3026673)
     assert result.cpu_s >= result.start_s > 0.1
     assert result.start_s < 10.0
+
+
+@pytest.mark.parametrize("several", ["[{0}]", "[{0}, None]", "[None, {0}]", "[None, {0}, {0}]", "({0},)"])
+def test_starts_may_be_dictionaries_or_none_in_any_order(several, placement, solution):
+    body = f"solution = {solution!r}\n    return {several.format('solution')}"
+    result = solve(placement.path, written(f"def start(problem):\n    {body}"))
+    assert f"SCIP got {counted(several.count('{0}'), 'start')}, the best with" in result.start
 
 
 def test_python_is_not_run_where_nothing_confines_it():
