@@ -53,6 +53,9 @@ def doctor(
         need = _need(instances, groups)
         if need.state == "warn":  # said before anything is solved
             say(f"note: {need.text}")
+        say(
+            "Up to three instances are solved, and then some starting settings tried: two minutes on idle cores."
+        )
     checks = CHECKS | dict(backend().checks)
     if instances is not None:
         checks["instances"] = partial(_instances, instances, groups, output)
@@ -217,5 +220,6 @@ def _at_once(tuning: Tuning, output: Path) -> str:
     if tuning.too_short:
         return tuning.sentence
     if tuning.by_chance:
-        return "None of them is better than SCIP's defaults beyond chance."
+        tried = f"{len(tuning.trials) - 1} of {tuning.starting} starting settings"
+        return f"None of them is better than SCIP's defaults beyond chance, by {tried}; bife tune tries more."
     return f"{tuning.sentence} {keep(tuning.configuration, output)}"

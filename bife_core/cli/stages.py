@@ -109,8 +109,10 @@ def tune(
     # What was measured is with what the solver sets itself; limits, tolerances and seeds are no part of a method.
     params = {name: value for name, value in config.solver.effective.items() if is_part(name)}
     advice = keep(best.model_copy(update={"params": params | best.params}), output)
-    default = f"{output} has SCIP default settings: solve as before, or tune for longer."
-    say(default if best.identity == RPB else advice)
+    if best.identity == RPB:
+        longer = result.tuning.longer
+        advice = f"{output} has SCIP default settings: solve as before, or tune for longer.{longer}"
+    say(advice)
     show_tracked(result.run)
 
 
@@ -168,8 +170,8 @@ def show_discovery(result: PipelineResult) -> None:
         ("report", str(result.evaluation.directory / "report.html")),
         ("files", str(result.search.folder)),
     ]
-    if result.tuned is not None:
-        facts.append(("tuned settings", str(result.tuned.path)))
+    evaluated = result.evaluation
+    facts.append((evaluated.method.name, str(evaluated.directory / evaluated.method.file_name)))
     show_tracked(result.search.run, facts)
 
 

@@ -116,14 +116,17 @@ class Tuning(Value):
         if self.too_short:
             return f"Solves are too short to tune {where}: {words} of at most {LEAST[self.cost]:g}."
         if not self.best.choices:
-            return f"No better settings than SCIP's defaults were found {where}, by trying {tried}.{self._longer}"
+            return (
+                f"No better settings than SCIP's defaults were found {where}, by trying {tried}.{self.longer}"
+            )
         return (
             f"With {choices_text(self.best.choices)} SCIP takes {self.best.raced.ratio:.3f} of its {words} {where}, "
             f"the best of {tried}{chance}."
         )
 
     @property
-    def _longer(self) -> str:
+    def longer(self) -> str:
+        """A sentence, with a blank before it, on what all that comes first takes; empty if it was tried."""
         tried, usual_s = len(self.trials) - 1, self.trials[0].raced.cpu_s
         if tried >= self.starting:
             return ""

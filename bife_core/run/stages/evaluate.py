@@ -72,7 +72,8 @@ def evaluate(
     ]
     pairs = zip(references, methods, strict=True)
     behind = [evaluation_files.search_behind(*pair, runtime, found_by) for pair in pairs]
-    searches = [record for _, record in behind if record is not None]
+    by_rule = {(origin.search_key, record.best): record for origin, record in behind if record is not None}
+    searches = [*by_rule.values()]
     if searches and choice is not None:
         searches[0] = searches[0].model_copy(update={"chosen": choice.sentence})
     # What a pipeline sets beside its rule are no candidates, nor is the champion.

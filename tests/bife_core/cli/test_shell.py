@@ -88,14 +88,12 @@ def test_what_the_user_sets_wins(instance, configuration, tmp_path):
     assert "branching/pscost/priority = 536870911" in changed
 
 
-def test_a_start_is_given_once_the_model_is_read_and_inequalities_are_left_out(instance, tmp_path):
+def test_a_start_and_inequalities_are_given_once_the_model_is_read(instance, tmp_path):
     (file := tmp_path / "a.json").write_text(Configuration(start="restricted", inequalities="knapsack").text)
     run = shell("--rule", file, "-f", instance, home=tmp_path)
     assert "transformed 2/2 original solutions" in run.stdout, "the trivial one and the start"
     assert f"Primal Bound       : {solve(instance).primal_bound:+.14e}" in run.stdout
-    assert run.stderr == (
-        "bife-scip: The configuration's inequalities are left out, since the model has no variables yet.\n"
-    )
+    assert run.stderr == ""
 
 
 def test_a_start_that_fails_is_a_warning_and_the_solve_goes_on(instance, tmp_path):

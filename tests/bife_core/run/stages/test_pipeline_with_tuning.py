@@ -66,6 +66,10 @@ def test_what_to_do_next_comes_with_the_result_and_not_after_all_else(turns, cap
     shown = capsys.readouterr().out
     places = [shown.index(text) for text in ("conclusion  ", "It waits.", "Search longer.", "registered  ")]
     assert places == sorted(places)
+    method = result.evaluation.method
+    last = shown.splitlines()[-1]
+    assert last.startswith(method.name)
+    assert load_method(last.split()[-1]).identity == method.identity
 
 
 def test_the_conclusion_says_what_was_chosen_and_each_sentence_once(turns):
@@ -97,6 +101,8 @@ def test_the_report_says_what_brought_it(turns):
     directory = result.evaluation.directory
     story = Story.model_validate_json((directory / "story.json").read_bytes())
     ablation = story.ablation
+    behind = [(search.name, search.best) for search in story.searches]
+    assert len(behind) == len({*behind})
     assert story.tunings["tuned"] == result.tuned.tuning.course
     assert "Trials of tuned." in (directory / "report.html").read_text()
     assert math.prod(step.factor or 1.0 for step in ablation.steps) == pytest.approx(ablation.steps[-1].ratio)
