@@ -86,6 +86,16 @@ def test_a_model_that_changes_between_solves_gets_others_and_its_own_optimum():
         assert [given.failed for given in told] == [False] * 3
 
 
+def test_a_restart_brings_no_others():
+    model, told = packed(3, items=40), []
+    Inequalities.include(model, "knapsack", told.append)
+    model.setParams(dict.fromkeys([f"presolving/{name}" for name in ("restartfac", "immrestartfac")], 0.0))
+    model.setParams({"presolving/restartminred": 0.0, "presolving/subrestartfac": 0.0})
+    model.optimize()
+    assert model.getNRuns() > 1
+    assert len(told) == 1
+
+
 def test_rows_of_different_variables_are_proven_one_after_another():
     for seed in range(4):
         generator = np.random.default_rng(seed)
