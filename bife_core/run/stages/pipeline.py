@@ -191,11 +191,17 @@ def _tuned_again(
 
 
 def _complete(parts: list[Method], tuned: TuningResult, again: TuningResult) -> list[Method]:
-    """Return what tuning ended with, the parts that a search found with the rest of its configuration, and that."""
+    """Return what tuning ended with, the parts that a search found with the rest of its configuration, and that.
+
+    Where tuning changed nothing it ended with what branches, which keeps its name.
+    """
     first, last = tuned.tuning.configuration, again.tuning.configuration
     complete = [first.with_part(part) for part in parts]
     named = (last, "tuned again"), (first, "tuned")
-    ends = [settings.model_copy(update={"name": name}) for settings, name in named]
+    ends = [
+        settings.model_copy(update={"name": name}) if settings.changes else settings.branching
+        for settings, name in named
+    ]
     return [method for method in (ends[0], *complete, ends[1]) if method.identity != RPB]
 
 

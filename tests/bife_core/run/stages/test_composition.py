@@ -125,7 +125,10 @@ def test_a_search_of_starts_keeps_the_rest_and_replaces_the_start(composed):
     assert {part[1:] for part in map(parts, finalists.values())} == {("knapsack", "pscost")}
 
 
-def test_without_anything_tuned_a_rule_is_searched_for_alone(composed):
-    _, seen = composed({})
+def test_without_anything_tuned_a_rule_is_searched_for_alone_and_keeps_its_name(composed):
+    finalists, seen = composed({})
+    assert {(name.partition(",")[0], method.kind) for name, method in finalists.items()} == {
+        ("g00-c00", "rule")
+    }
     assert seen["collected"] == [None]
     assert {method.kind for method in seen["solved"]} == {"scip", "rule"}
