@@ -159,7 +159,7 @@ def show_discovery(result: PipelineResult) -> None:
     show_comparison(result.evaluation)
     for sentence in filter(None, (result.no_champion, result.advice)):
         say(sentence)
-    standing, registered = "not yet", result.registered
+    standing, registered, method = "not yet", result.registered, result.evaluation.method
     if registered is not None:
         aliases = ", ".join(registered.aliases) or "no alias"
         standing = f"{registered.name} version {registered.version} ({aliases})"
@@ -169,9 +169,8 @@ def show_discovery(result: PipelineResult) -> None:
         ("registered", standing),
         ("report", str(result.evaluation.directory / "report.html")),
         ("files", str(result.search.folder)),
+        (method.name, str(result.evaluation.directory / method.file_name)),
     ]
-    evaluated = result.evaluation
-    facts.append((evaluated.method.name, str(evaluated.directory / evaluated.method.file_name)))
     show_tracked(result.search.run, facts)
 
 

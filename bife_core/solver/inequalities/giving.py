@@ -34,14 +34,14 @@ class Inequalities(pyscipopt.Presol):  # type: ignore[misc]
 
     model: pyscipopt.Model
 
-    def __init__(self, kind: Kind, told: Callable[[Started], object]) -> None:
-        self._kind, self._told, self._written = kind, told, False
+    def __init__(self, kind: Kind, report: Callable[[Started], object]) -> None:
+        self._kind, self._report, self._written = kind, report, False
 
     @classmethod
-    def include(cls, model: pyscipopt.Model, kind: Kind, told: Callable[[Started], object]) -> None:
-        """Have a model, which may be without a problem yet, get them; `told` gets what became of them."""
+    def include(cls, model: pyscipopt.Model, kind: Kind, report: Callable[[Started], object]) -> None:
+        """Have a model, which may be without a problem yet, get them; `report` gets what became of them."""
         when = {"priority": 0, "maxrounds": 0, "timing": pyscipopt.SCIP_PRESOLTIMING.FAST}
-        model.includePresol(cls(kind, told), NAME, "gives inequalities, each proven", **when)
+        model.includePresol(cls(kind, report), NAME, "gives inequalities, each proven", **when)
 
     def presolinit(self) -> None:
         """Begin with another problem."""
@@ -51,7 +51,7 @@ class Inequalities(pyscipopt.Presol):  # type: ignore[misc]
         """Give the problem inequalities, before SCIP presolves it, and not again after a restart."""
         if not self._written:
             self._written = True
-            self._told(give_inequalities(self.model, self._kind))
+            self._report(give_inequalities(self.model, self._kind))
 
     def presolexec(self, nrounds: int, presoltiming: int) -> dict[str, Any]:
         """Do nothing."""

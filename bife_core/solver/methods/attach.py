@@ -37,7 +37,7 @@ from bife_core.solver.scip.solve import (
 )
 from bife_core.solver.starts.method import SHARE, Started, StartMethod, give_starts
 
-_PRESOLVERS: Final = "bife_"
+_PRESOLVERS: Final = f"{PLUGIN_NAME}_"
 """How the names of BiFE's presolvers begin, which SCIP removes from no model."""
 
 
@@ -230,18 +230,18 @@ def start_of(method: Method | None) -> StartMethod | None:
     return method.start if isinstance(method, Configuration) else None
 
 
-def give(method: Method | None, model: pyscipopt.Model, told: Callable[[Started], object]) -> None:
+def give(method: Method | None, model: pyscipopt.Model, report: Callable[[Started], object]) -> None:
     """Give a model the starts of a method, which may take a share of its time limit, and have it get its inequalities.
 
     A model without variables, such as that of SCIP's command line, gets the starts when it solves; inequalities each
-    model does. `told` gets what became of them.
+    model does. `report` gets what became of them.
     """
     if not isinstance(method, Configuration):
         return
     if (start := method.start) is not None:
 
         def give_start(to: pyscipopt.Model) -> None:
-            told(give_starts(to, start, SHARE * float(to.getParam("limits/time"))))
+            report(give_starts(to, start, SHARE * float(to.getParam("limits/time"))))
 
         if model.getNVars():
             give_start(model)
@@ -252,7 +252,7 @@ def give(method: Method | None, model: pyscipopt.Model, told: Callable[[Started]
     if method.inequalities is not None:
         from bife_core.solver.inequalities.giving import Inequalities
 
-        Inequalities.include(model, method.inequalities, told)
+        Inequalities.include(model, method.inequalities, report)
 
 
 def _warn_of_failure(started: Started) -> None:

@@ -33,13 +33,13 @@ def violation_of(model: pyscipopt.Model, solution: pyscipopt.scip.Solution) -> s
     """
     if has_pricers(model):
         return None
-    far = _FAR * model.feastol()
+    far, rounded = _FAR * model.feastol(), dict[int, float | None]()
     for variable in model.getVars():
         if variable.vtype() in ("BINARY", "INTEGER"):
             value = model.getSolVal(solution, variable)
-            if abs(value - round(value)) > far:
+            rounded[variable.ptr()] = nearest = float(round(value))
+            if abs(value - nearest) > far:
                 return f"{variable.name} = {value:.6g}, {NO_INTEGER}"
-    rounded: dict[int, float | None] = {}
     missed, has_others = list[tuple[float, str]](), False
 
     def value_of(variable: pyscipopt.scip.Variable) -> float | None:

@@ -177,13 +177,15 @@ class SolveResult(Value):
     @property
     def caution(self) -> str | None:
         """A sentence on a best solution with a `violation`."""
+        if self.violation is None:
+            return None
+        if self.violation.endswith(NO_INTEGER):
+            why = f"SCIP's best solution has {self.violation}; solve with presolving/maxrestarts = 0"
+            return f"{self.instance}: {why}."
         advice = "with its integers rounded. SCIP's tolerances allow it; solve with numerics/feastol = 1e-9"
         if self.violation == NOT_LINEAR:
             advice = "by SCIP's own check; solve with presolving/maxrounds = 0"
-        why = f"the best solution misses {self.violation} {advice}"
-        if self.violation is not None and self.violation.endswith(NO_INTEGER):
-            why = f"SCIP's best solution has {self.violation}; solve with presolving/maxrestarts = 0"
-        return None if self.violation is None else f"{self.instance}: {why}."
+        return f"{self.instance}: the best solution misses {self.violation} {advice}."
 
     @property
     def finished(self) -> bool:

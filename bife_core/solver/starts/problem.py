@@ -218,9 +218,7 @@ def problem_of(
 
 def _summed(columns: list[int], values: list[float]) -> dict[int, float]:
     """Return the coefficients of a row by column: a row of an LP file may name a variable twice."""
-    row = dict(zip(columns, values, strict=True))
-    if len(row) < len(columns):
-        row = dict.fromkeys(row, 0.0)
-        for column, value in zip(columns, values, strict=True):
-            row[column] += value
+    row = dict.fromkeys(columns, 0.0)
+    for column, value in zip(columns, values, strict=True):
+        row[column] += value
     return row

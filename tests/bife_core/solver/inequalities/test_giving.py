@@ -33,13 +33,19 @@ def packed(seed, names=None, signs=False, sense="le", items=14):
     return model
 
 
+def included(model):
+    """Have a model get inequalities; return the list that gets what became of them."""
+    reports = []
+    Inequalities.include(model, "knapsack", reports.append)
+    return reports
+
+
 def optimized(model):
     """Solve a model with inequalities; return what became of them."""
-    told = []
-    Inequalities.include(model, "knapsack", told.append)
+    reports = included(model)
     model.optimize()
-    (given,) = told
-    return given
+    (report,) = reports
+    return report
 
 
 @pytest.mark.parametrize("sense", ["le", "ge"])
@@ -60,13 +66,12 @@ def test_the_optimum_is_the_same_and_is_what_enumeration_finds(signs, sense):
 
 
 def test_the_rows_that_are_added_are_not_needed_and_may_leave_the_lp():
-    model, told = packed(0), []
-    before = model.getNConss()
-    Inequalities.include(model, "knapsack", told.append)
+    model = packed(0)
+    before, reports = model.getNConss(), included(model)
     model.setParam("presolving/maxrounds", 0)
     model.presolve()
     rows = model.getConss()[before:]
-    assert len(rows) == told[0].entered > 0
+    assert len(rows) == reports[0].entered > 0
     for row in rows:
         assert row.isRemovable()
         assert not any((row.isChecked(), row.isEnforced(), row.isPropagated()))
@@ -74,8 +79,8 @@ def test_the_rows_that_are_added_are_not_needed_and_may_leave_the_lp():
 
 def test_a_model_that_changes_between_solves_gets_others_and_its_own_optimum():
     for seed in range(4):
-        model, plain, told = packed(seed), packed(seed), []
-        Inequalities.include(model, "knapsack", told.append)
+        model, plain = packed(seed), packed(seed)
+        reports = included(model)
         for further in (0, 25, -40):
             for each in (model, plain):
                 each.freeTransform()
@@ -83,17 +88,16 @@ def test_a_model_that_changes_between_solves_gets_others_and_its_own_optimum():
                 each.chgRhs(row, each.getRhs(row) + further)
                 each.optimize()
             assert model.getObjVal() == pytest.approx(plain.getObjVal())
-        assert [given.failed for given in told] == [False] * 3
+        assert [given.failed for given in reports] == [False] * 3
 
 
 def test_a_restart_brings_no_others():
-    model, told = packed(3, items=40), []
-    Inequalities.include(model, "knapsack", told.append)
+    reports = included(model := packed(3, items=40))
     model.setParams(dict.fromkeys([f"presolving/{name}" for name in ("restartfac", "immrestartfac")], 0.0))
     model.setParams({"presolving/restartminred": 0.0, "presolving/subrestartfac": 0.0})
     model.optimize()
     assert model.getNRuns() > 1
-    assert len(told) == 1
+    assert len(reports) == 1
 
 
 def test_rows_of_different_variables_are_proven_one_after_another():
@@ -152,9 +156,10 @@ def trouble(kind):
 @pytest.mark.parametrize("kind", ["cover", "integer", "fractional", "large", "empty"])
 def test_nothing_is_written_and_no_lp_is_solved_without_a_knapsack(kind, monkeypatch):
     monkeypatch.setattr("bife_core.solver.inequalities.giving.written_for", None)
-    given = optimized(trouble(kind))
+    given = optimized(model := trouble(kind))
     assert given.sentence.endswith("the model has no such row.")
     assert (given.entered, given.failed) == (0, False)
+    assert model.getNConss(False) == (kind != "empty")
 
 
 @pytest.mark.parametrize("kind", ["infeasible", "unbounded"])
@@ -204,6 +209,10 @@ def test_solve_and_attach_take_them_beside_a_start_and_charge_their_time(tmp_pat
             bife_core.attach(attached, FACETS)
             if attached is not model:
                 attached.readProblem(path)
+            before = attached.getNConss()
+            attached.setParam("presolving/maxrounds", 0)
+            attached.presolve()
+            assert attached.getNConss() > before
             attached.optimize()
         assert attached.getObjVal() == pytest.approx(usual.primal_bound)
 
