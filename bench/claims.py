@@ -11,7 +11,7 @@ The first search has the preset's samples; all others, and the tuning of SCIP, s
 the solves of the first took in the median over its seeds, after the generation under way. Validation chooses one of
 the best that a search found, as in `bife run`.
 
-One interleaved run then evaluates all final rules, RPB, SCIP tuned without a rule (`tuned_scip`), the family's
+One interleaved run then evaluates all final rules, RPB, SCIP tuned without a rule (`tuned SCIP`), the family's
 published rule, `--others` and `--rules` (names or files, `{family}` is the family), on `--instances` held-out instances
 drawn by `--instances-seed`, with each SCIP seed of `--seeds`, under each of `--solvers`, as ratios to `--baseline`. A
 search without a rule counts with RPB's costs. With `--strong-branching` full strong branching solves too: `share` is
@@ -132,7 +132,7 @@ def main() -> None:
             if options.only_search:
                 continue
             if budget_s and TUNED not in options.searches:
-                measured.append(Measured("tuned_scip", tuned(config, budget_s, home)))
+                measured.append(Measured("tuned SCIP", tuned(config, budget_s, home)))
             names = filter(
                 None, (PUBLISHED.get(family), *options.others, options.strong_branching and STRONG, RPB)
             )
@@ -228,9 +228,9 @@ def tuned(config: PipelineConfig, budget_s: float, home: Path, seed: int = 0) ->
         solving = SolveContext(config.high, config.solver, pool, Store(home))
         space = Space({"pscost": load_method("pscost")}, facts=family_facts([*map(str, paths)]))
         result = tune(design, solving, space, budget_s, seed=seed)
-    tuning = {"tuned_scip": result.best.choices, "search_seed": seed, "found": result.sentence}
+    tuning = {"tuned SCIP": result.best.choices, "search_seed": seed, "found": result.sentence}
     emit({"family": config.instances.benchmark} | tuning)
-    return result.configuration.model_copy(update={"name": f"tuned_scip_{seed}"})
+    return result.configuration.model_copy(update={"name": f"tuned SCIP {seed}"})
 
 
 def lines(summary: EvaluationSummary, measured: Sequence[Measured]) -> Iterator[dict[str, Any]]:

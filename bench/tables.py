@@ -63,7 +63,7 @@ def head(rows: Sequence[Row]) -> Row:
     best_search = next(iter(searches), "")
     best = middle(by_method[best_search]) if best_search else {}
     published = PUBLISHED.get(first["family"])
-    columns = {"pscost": "pscost", "tuned_scip": "tuned SCIP", published: "published"}
+    columns = {"pscost": "pscost", "tuned SCIP": "tuned SCIP", published: "published"}
     others = {title: over_seeds(by_method[name]) for name, title in columns.items() if name in by_method}
     others |= {name: over_seeds(rows_of) for name, rows_of in searches.items() if name != best_search}
     return {

@@ -34,14 +34,14 @@ def test_searches_are_compared_by_all_ways_to_share_out_their_seeds():
 
 def test_a_search_without_a_rule_and_tuning_in_vain_count_as_rpb(tmp_path, monkeypatch, capsys):
     two = [Measured("a", RULE, 0), Measured("a", RULE, 1), Measured("b", None, 0), Measured("b", RULE, 1)]
-    measured = [*two, Measured("tuned_scip", Configuration()), Measured("relpscost", BASELINE)]
+    measured = [*two, Measured("tuned SCIP", Configuration()), Measured("relpscost", BASELINE)]
     *rows, facts, pair = lines(summary([1.0, 2.0, 4.0], [2.0, 4.0, 8.0]), measured)
     assert [(row["method"], row.get("search_seed"), row.get("ratio")) for row in rows] == [
         ("a", 0, 0.5), ("a", 1, 0.5), ("b", 0, 1.0), ("b", 1, 0.5),
-        ("tuned_scip", None, 1.0), ("relpscost", None, None),
+        ("tuned SCIP", None, 1.0), ("relpscost", None, None),
     ]  # fmt: skip
     assert [row.get("note") for row in rows[2:5]] == [
-        "b found no rule and counts as RPB", None, "tuned_scip is RPB: no better parameters were found",
+        "b found no rule and counts as RPB", None, "tuned SCIP is RPB: no better parameters were found",
     ]  # fmt: skip
     assert (rows[0]["groups"], rows[0]["proofs"], rows[0]["proofs_rpb"], rows[0]["wins"]) == (3, 3, 3, 3)
     assert (facts["failures"], pair["searches"]) == ((), ("a", "b"))

@@ -324,12 +324,9 @@ def _tail(frame: pd.DataFrame, logs: pd.Series[float], level: float, low: float 
     }
 
 
-_NAMES: Final = {"relpscost": "RPB", "tuned_scip": "tuned SCIP"}
-
-
 def known_as(method: str) -> str:
     """Return what the literature calls a method."""
-    return _NAMES.get(method, method)
+    return "RPB" if method == "relpscost" else method
 
 
 def p_text(value: float) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from bife_core.base.values import as_params, digest_of
+from bife_core.base.wording import counted
 from bife_core.measure.decisions.collection import CollectionSummary, collect_decisions
 from bife_core.run.config import PipelineConfig
 from bife_core.run.stages.records import COLLECTION, Record
@@ -43,12 +44,19 @@ def collect(config: PipelineConfig, runtime: Runtime, rest: Configuration | None
         tables={"instances.json": tuple({"instance": name} for name in summary.instances)},
     )
     run = runtime.record(f"collection-{key}", record)
-    few = (
-        f"{summary.decisions} of {wanted} decisions could be recorded on {len(summary.instances)} instances."
-    )
-    short = (few,) if summary.decisions < wanted else ()
+    short = (_short(config, summary),) if summary.decisions < wanted else ()
     notes = runtime.noted((*short, *summary.failures, *summary.notes))
     return CollectionResult(summary=summary, run=run, notes=notes)
+
+
+def _short(config: PipelineConfig, summary: CollectionSummary) -> str:
+    """Say how few decisions were recorded, and what more would take."""
+    used, most = len(summary.instances), config.collection.max_instances
+    more = "more instances" if used < most else f"a higher collection.max_instances than {most}"
+    return (
+        f"{summary.decisions:,} of {config.collection.decisions:,} decisions could be recorded on "
+        f"{counted(used, 'instance')}; {more} would give more."
+    )
 
 
 def _recorded(config: PipelineConfig, runtime: Runtime, rest: Configuration | None) -> CollectionSummary:

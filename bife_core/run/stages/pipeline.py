@@ -39,7 +39,7 @@ from bife_core.tuning.space import BRANCHING, FOUND
 
 WITHOUT_RULE: Final = ("pscost",)
 """What may branch, beside RPB, in SCIP that is tuned without any rule of ours."""
-TUNED_SCIP: Final = "tuned_scip"
+TUNED_SCIP: Final = "tuned SCIP"
 """What that is called."""
 
 
@@ -98,7 +98,7 @@ def run(config: PipelineConfig, runtime: Runtime) -> PipelineResult:
     others: dict[str, str | Method] = {}  # by where a reader finds each
     if tuned is not None and (share := config.tune.without_rule):
         without = conduct(
-            tune, config, runtime, share * config.tune.seconds, WITHOUT_RULE, TUNED_SCIP, beside=True
+            tune, config, runtime, share * config.tune.seconds, WITHOUT_RULE, "tuned_scip", beside=True
         )
         others[str(without.path)] = without.tuning.configuration.model_copy(update={"name": TUNED_SCIP})
         notes = (*notes, *without.notes)

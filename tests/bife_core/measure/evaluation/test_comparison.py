@@ -153,12 +153,12 @@ def test_p_values_are_adjusted_over_all_comparisons_together():
 
 def test_the_comparison_that_decides_is_not_adjusted_for_others_beside_it():
     made = rows([0.5, 0.6, 0.7, 0.55, 0.65, 0.62])
-    others = [entry | {"method": "tuned_scip"} for entry in made if entry["method"] == "rule"]
+    others = [entry | {"method": "tuned SCIP"} for entry in made if entry["method"] == "rule"]
     both = solve_frame([*made, *others])
-    decides, beside = compare_methods(both, ("rule", "tuned_scip"), "relpscost", primary=True)
+    decides, beside = compare_methods(both, ("rule", "tuned SCIP"), "relpscost", primary=True)
     assert (decides.p_adjusted, decides.finding) == (decides.p_value, "better")
     assert (beside.p_adjusted, beside.family) == (beside.p_value, 1)
-    assert {one.finding for one in compare_methods(both, ("rule", "tuned_scip"), "relpscost")} == {
+    assert {one.finding for one in compare_methods(both, ("rule", "tuned SCIP"), "relpscost")} == {
         "undecided"
     }
 

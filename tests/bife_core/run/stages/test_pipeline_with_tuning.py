@@ -50,8 +50,8 @@ def test_a_pipeline_finds_settings_and_a_rule_and_compares_what_each_brings(turn
     assert isinstance(lead, Configuration)
     assert lead.params
     (alone,) = [one for one in summary.methods.values() if one.kind == "rule"]
-    assert {"tuned_scip", RPB} <= set(summary.methods)
-    assert summary.methods["tuned_scip"].by_scip
+    assert {"tuned SCIP", RPB} <= set(summary.methods)
+    assert summary.methods["tuned SCIP"].by_scip
     assert alone.identity in {sample.sha for sample in result.search.samples}
     assert (result.evaluation.directory / "configuration.set").read_text() == lead.settings
     assert result.choice.chosen in result.choice.scores
