@@ -18,7 +18,7 @@ from bife_core.search.generators import GENERATORS
 from bife_core.solver.methods.configuration import Configuration
 from bife_core.solver.scip.solve import SolveResult
 
-VERSION: Final = 15
+VERSION: Final = 16
 """Raise this when the same configuration would no longer give the same search."""
 
 _SCORES: Final = [

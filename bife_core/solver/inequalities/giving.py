@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -23,43 +23,10 @@ _MOST_ROWS: Final = 50_000
 """Rows, and variables, of a model whose LP is solved for inequalities."""
 
 
-NAME: Final = "bife_inequalities"
-
-
-class Inequalities(pyscipopt.Presol):  # type: ignore[misc]
-    """Gives each problem that SCIP begins to solve inequalities of its own, which go with the solve.
-
-    A model may change between solves, and a row that followed from another before need not follow any more.
-    """
-
-    model: pyscipopt.Model
-
-    def __init__(self, kind: Kind, report: Callable[[Started], object]) -> None:
-        self._kind, self._report, self._written = kind, report, False
-
-    @classmethod
-    def include(cls, model: pyscipopt.Model, kind: Kind, report: Callable[[Started], object]) -> None:
-        """Have a model, which may be without a problem yet, get them; `report` gets what became of them."""
-        when = {"priority": 0, "maxrounds": 0, "timing": pyscipopt.SCIP_PRESOLTIMING.FAST}
-        model.includePresol(cls(kind, report), NAME, "gives inequalities, each proven", **when)
-
-    def presolinit(self) -> None:
-        """Begin with another problem."""
-        self._written = False
-
-    def presolinitpre(self) -> None:
-        """Give the problem inequalities, before SCIP presolves it, and not again after a restart."""
-        if not self._written:
-            self._written = True
-            self._report(give_inequalities(self.model, self._kind))
-
-    def presolexec(self, nrounds: int, presoltiming: int) -> dict[str, Any]:
-        """Do nothing."""
-        return {"result": pyscipopt.SCIP_RESULT.DIDNOTRUN}
-
-
 def give_inequalities(model: pyscipopt.Model, kind: Kind) -> Started:
     """Write inequalities for a problem before it is presolved, prove them, and add those that are proven.
+
+    They go with the solve: a model may change until the next, in which a row need not follow from another any more.
 
     To write them, and to prove them, each takes a quarter of the time limit at most.
     """

@@ -246,13 +246,15 @@ def give(method: Method | None, model: pyscipopt.Model, report: Callable[[Starte
         if model.getNVars():
             give_start(model)
         else:
-            from bife_core.solver.scip.later import Later
+            from bife_core.solver.scip.beforehand import Beforehand
 
-            Later.include(model, "start", "gives starts", give_start, turn=1)
-    if method.inequalities is not None:
-        from bife_core.solver.inequalities.giving import Inequalities
+            Beforehand.include(model, "start", "gives starts", give_start)
+    if (kind := method.inequalities) is not None:
+        from bife_core.solver.inequalities.giving import give_inequalities
+        from bife_core.solver.scip.beforehand import Beforehand
 
-        Inequalities.include(model, method.inequalities, report)
+        does = "gives inequalities, each proven"
+        Beforehand.include(model, "inequalities", does, lambda to: report(give_inequalities(to, kind)))
 
 
 def _warn_of_failure(started: Started) -> None:

@@ -292,10 +292,10 @@ class Configuration(Method):
         if model.getNVars():
             self._arrange(model, stacklevel=5)
         elif self.on_demand or self.first:  # SCIP's command line reads a problem afterwards
-            from bife_core.solver.scip.later import Later
+            from bife_core.solver.scip.beforehand import Beforehand
 
             does = "puts rows on demand and sets what is branched on first"
-            Later.include(model, "classes", does, partial(self._arrange, transformed=True), turn=0)
+            Beforehand.include(model, "classes", does, partial(self._arrange, transformed=True), within=True)
         if self.implied_free is not None:
             from bife_core.solver.scip.implied_free import ImpliedFree, keeps_all
 

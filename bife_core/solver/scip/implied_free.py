@@ -22,7 +22,7 @@ from bife_core.solver.scip.libscip import check, constraint_handlers, function, 
 
 NAME: Final = "bife_implied_free"
 
-_PRIORITY: Final = 400_000_000  # after `Later`, before SCIP's own
+_PRIORITY: Final = 400_000_000  # after `Beforehand`, before SCIP's own
 _WORK: Final = 100_000_000
 _MOST_ENTRIES: Final = 5_000_000
 """Entries of rows that a solve goes through, and those that a copy of the rows may have: 280 MB."""

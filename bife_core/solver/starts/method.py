@@ -5,6 +5,7 @@ from __future__ import annotations
 import resource
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, Final, Self
 
 from pydantic import BeforeValidator, Field, model_validator
@@ -38,6 +39,9 @@ MOST: Final = 5
 SHARE: Final = 0.5
 """Share of the time limit of a solve that its start method may take."""
 
+_NODES: Final = 100
+"""Nodes in which a part of a solution is completed."""
+
 _LONGEST: Final = 300
 """Characters of what a start that fails may say: each solve stores it."""
 
@@ -46,8 +50,8 @@ class StartMethod(Value):
     """What proposes solutions, or parts of them, before SCIP solves: a built-in by its name, or Python `source`.
 
     The source defines ``start(problem)``, which gets a `Problem` and returns one array over its variables or a list of
-    them; NaN leaves a variable to SCIP. It runs in a confined process. SCIP checks what is proposed, and the CPU time
-    is charged to the solve.
+    them; to variables that are NaN `Problem.solve_restricted` gives values. It runs in a confined process. SCIP checks
+    what is proposed, and the CPU time is charged to the solve.
 
     Examples
     --------
@@ -133,7 +137,7 @@ def attempted(what: str, failing: str, doing: Callable[[], tuple[str, int, float
 def give_starts(model: pyscipopt.Model, method: StartMethod, limit_s: float) -> Started:
     """Give a model that is not being solved yet what a start method proposes within `limit_s` CPU seconds.
 
-    Whole solutions that SCIP finds infeasible are left out; parts of one are completed by its heuristic `completesol`.
+    Parts of a solution are completed by `Problem.solve_restricted`; what SCIP finds infeasible is left out.
     """
     from bife_core.solver.starts.problem import problem_of
 
@@ -142,7 +146,8 @@ def give_starts(model: pyscipopt.Model, method: StartMethod, limit_s: float) -> 
     def give() -> tuple[str, int, float | None]:
         seed = int(model.getParam("randomization/randomseedshift"))
         problem = problem_of(model, seed, min(method.limit_s, limit_s), method.solutions)
-        return _entered(model, problem, method.propose(problem))
+        ends = _cpu_s() + problem.limit_s
+        return _entered(model, problem, method.propose(problem), ends)
 
     return attempted(f"The start method {method.name}", "it failed", give)
 
@@ -161,11 +166,13 @@ def _cpu_s() -> float:
     return time.thread_time() + sum(resource.getrusage(resource.RUSAGE_CHILDREN)[:2])
 
 
-def _entered(model: pyscipopt.Model, problem: Problem, proposed: Any) -> tuple[str, int, float | None]:
+def _entered(
+    model: pyscipopt.Model, problem: Problem, proposed: Any, ends: float
+) -> tuple[str, int, float | None]:
     """Give starts to the model; say what became of them, and return how many SCIP got and the best objective."""
     import numpy as np
 
-    variables, n, objectives, entered = model.getVars(), len(problem.names), list[float](), 0
+    variables, n, objectives = model.getVars(), len(problem.names), list[float]()
     proposed = [proposed] if isinstance(proposed, np.ndarray) and proposed.ndim == 1 else proposed[:MOST]
     candidates = [np.asarray(each, dtype=np.float64) for each in proposed]
     for values in candidates:
@@ -176,19 +183,31 @@ def _entered(model: pyscipopt.Model, problem: Problem, proposed: Any) -> tuple[s
         values = np.where(problem.integer & (np.abs(values - rounded) <= 1e-5), rounded, values)
         unfit = (values < problem.lower - 1e-6) | (values > problem.upper + 1e-6)
         unfit |= problem.integer & (np.abs(values - rounded) > 0.0)
-        partial = bool(np.isnan(values).any())
-        solution = model.createPartialSol() if partial else model.createOrigSol()
-        for variable, value in zip(variables, values.tolist(), strict=True):
-            if value == value and not unfit.any():  # no NaN
-                model.setSolVal(solution, variable, value)
-        if unfit.any() or not (partial or _fits(model, solution)):
+        complete = None if unfit.any() else _completed(problem, values, ends)
+        if complete is None:
+            continue
+        solution = model.createOrigSol()
+        for variable, value in zip(variables, complete.tolist(), strict=True):
+            model.setSolVal(solution, variable, value)
+        if not _fits(model, solution):
             model.freeSol(solution)
             continue
-        objectives += [] if partial else [model.getSolObjVal(solution)]
+        objectives.append(model.getSolObjVal(solution))
         with scip_errors("SCIP takes no more starts"):
             model.addSol(solution)
-        entered += 1
     best = (min if model.getObjectiveSense() == "minimize" else max)(objectives, default=None)
     reached = "" if best is None else f", the best with an objective of {best:.10g}"
-    refused = f"; {len(candidates) - entered} were infeasible" if entered < len(candidates) else ""
-    return f"SCIP got {counted(entered, 'start')}{reached}{refused}", entered, best
+    refused = (
+        f"; {len(candidates) - len(objectives)} were infeasible" if len(objectives) < len(candidates) else ""
+    )
+    return f"SCIP got {counted(len(objectives), 'start')}{reached}{refused}", len(objectives), best
+
+
+def _completed(problem: Problem, values: Any, ends: float) -> Any:
+    """Return a solution with the values that are not NaN, if SCIP finds one in a few nodes before this CPU time."""
+    import numpy as np
+
+    if not np.isnan(values).any():
+        return values
+    rest_s = ends - _cpu_s()
+    return replace(problem, limit_s=rest_s).solve_restricted(values, _NODES) if rest_s > 0.0 else None

@@ -9,9 +9,8 @@ import pytest
 from pydantic import ValidationError
 
 import bife_core
-from bife_core.solver.inequalities.giving import Inequalities
 from bife_core.solver.inequalities.knapsacks import knapsack
-from bife_core.solver.methods.attach import solve
+from bife_core.solver.methods.attach import give, solve
 from bife_core.solver.methods.configuration import Configuration
 
 FACETS = Configuration(inequalities="knapsack")
@@ -36,7 +35,7 @@ def packed(seed, names=None, signs=False, sense="le", items=14):
 def included(model):
     """Have a model get inequalities; return the list that gets what became of them."""
     reports = []
-    Inequalities.include(model, "knapsack", reports.append)
+    give(FACETS, model, reports.append)
     return reports
 
 

@@ -1,6 +1,7 @@
 """Starts of BiFE's own: what they propose is good and the same every time, and the solve is charged for it."""
 
 import json
+import re
 import time
 import warnings
 from dataclasses import replace
@@ -14,6 +15,7 @@ from bife_core import attach, load_method, solve
 from bife_core.base.errors import RuleError
 from bife_core.instances.config import FAMILIES
 from bife_core.instances.generated import GeneratedBenchmark
+from bife_core.solver.methods.attach import give
 from bife_core.solver.methods.base import ScipMethod
 from bife_core.solver.methods.configuration import Configuration
 from bife_core.solver.methods.references import beside_branching, method_of
@@ -249,14 +251,33 @@ def test_what_is_fixed_to_values_that_alone_violate_a_row_has_no_solution():
     assert problem.solve_restricted(np.array([1.0, 0.0, np.nan, np.nan]), 10).sum() == pytest.approx(2.0)
 
 
-def test_a_part_of_a_solution_is_completed_by_scip(tiny, monkeypatch):
+def test_a_part_of_a_solution_is_completed_also_in_a_model_that_is_read_later(tiny, monkeypatch):
     path = tiny("item_placement")
     (values,) = local_search.start(problem_of(read_model(path), 0, 60.0))
     partial = np.where(problem_of(read_model(path), 0, 60.0).integer, values, np.nan)
     monkeypatch.setitem(STARTS, "partial", lambda problem: partial)
-    result = solve(path, Configuration(start="partial"), node_limit=1)
-    assert "SCIP got 1 start." in result.start
-    assert result.primal_bound <= 1.001 * value_of(read_model(path), values)
+    whole = value_of(read_model(path), values)
+    now = solve(path, Configuration(start="partial"), node_limit=1)
+    assert re.search(r"SCIP got 1 start, the best with an objective of [\d.]+\.$", now.start)
+    assert now.primal_bound <= 1.001 * whole
+    later = pyscipopt.Model()
+    later.hideOutput()
+    give(Configuration(start="partial"), later, (reports := []).append)
+    later.readProblem(str(path))
+    later.setParams({"limits/nodes": 1, "presolving/maxrounds": 0})
+    later.optimize()
+    assert (reports[0].entered, reports[0].objective) == (1, pytest.approx(whole, rel=1e-3))
+
+
+def test_no_part_that_cannot_be_completed_is_a_start(tiny, monkeypatch):
+    path = tiny("item_placement")
+    together = np.full(len(problem_of(read_model(path), 0, 60.0).names), np.nan)
+    together[problem_of(read_model(path), 0, 60.0).binary] = 1.0
+    monkeypatch.setitem(STARTS, "full", lambda problem: together)
+    assert (
+        "SCIP got 0 starts; 1 were infeasible."
+        in solve(path, Configuration(start="full"), node_limit=1).start
+    )
 
 
 def test_a_configuration_with_a_start_is_json_and_another_method(tmp_path):

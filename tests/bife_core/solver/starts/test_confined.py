@@ -66,7 +66,7 @@ def start(problem):
     assert problem.rows.shape == (len(problem.lhs), len(x)) and problem.row_names[0] == "copies_ct_0"
     assert problem.binary.sum() == 48
     complete = problem.solve_restricted(values, 1)
-    return [complete, {problem.names[0]: 1.0}]
+    return [complete, dict(zip(problem.names, complete))]
 """
 
 
