@@ -161,7 +161,10 @@ class TrialRace:
         return SETTINGS.limit_s(self.best[self.places[0]], self.context.config, first=True)
 
     def run(self, method: Method, *, to_the_end: bool = True) -> Raced:
-        """Race a configuration; only if solved `to_the_end`, without caps, it can win. Raises as `solve_each`."""
+        """Race a configuration; only if solved `to_the_end`, without caps, it can win, or be eliminated.
+
+        Raises as `solve_each`.
+        """
         gap, cpu_s = self._screen(method)
         times = gap / self.gap if gap and self.gap else 0.0
         if self.middle is not None and times > BEHIND:
@@ -174,8 +177,8 @@ class TrialRace:
                 eliminated=f"{times:.2f} times the gap of the best after {self.middle_s:.0f} s of {instance}",
             )
         trial = _Trial(method, self.instances, self.context, objectives=self.objectives, trials=self)
-        # Where nothing can win, what is sought is the ratio.
-        policy = SETTINGS if to_the_end else replace(SETTINGS, first=SETTINGS.cap)
+        # Where nothing can win, what is sought is the ratio, on all instances.
+        policy = SETTINGS if to_the_end else replace(SETTINGS, first=SETTINGS.cap, alpha=0.0)
         if trial.race(policy, self.places, self.best, self.best):
             # What was cut short is solved to the end, and then the instances on which nothing was measured yet.
             unmeasured = {place for place, cost in enumerate(self.best) if cost is None} - self.aside

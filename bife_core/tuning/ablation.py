@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
 
 from bife_core.base.values import Value
 from bife_core.base.wording import counted
@@ -91,32 +93,73 @@ def ablate(
             parts[row.group][row.name] = chosen[row.name]
     race = TrialRace(instances[:USUAL], context)
     race.begin()
-    won = race.run(winner)
-    spent_s = won.cpu_s
+    spent_s = 0.0
 
-    def measured(groups: Collection[str], most_s: float) -> tuple[float | None, str]:
+    def solve(method: Method) -> _Measured:
         nonlocal spent_s
-        if spent_s >= most_s:
-            return None, "the budget was spent"
-        some = {name: choice for group in groups for name, choice in parts[group].items()}
-        raced = race.run(space.configuration(some), to_the_end=False)
+        raced = race.run(method, to_the_end=False)
         spent_s += raced.cpu_s
-        cut = any(raced.costs[place] is None for place in race.places)
-        return raced.ratio, raced.failed or ("at least, as solves were cut short" if cut else "")
+        return _Measured(race, len(race.raced) - 1, raced.failed or "")
 
+    def measured(groups: Collection[str], most_s: float) -> _Measured:
+        if spent_s >= most_s:
+            return _Measured(race, None, "the budget was spent")
+        return solve(space.configuration({name: of for group in groups for name, of in parts[group].items()}))
+
+    won = solve(winner)
     race.follow(0)
-    alone = dict[str, float | None]()
-    for group in parts if len(parts) > 1 else ():
-        ratio, _ = measured(parts.keys() - {group}, budget_s / 2)
-        alone[group] = ratio and ratio / race.ratio_of(race.best)
+    alone = {group: measured(parts.keys() - {group}, budget_s / 2) for group in parts if len(parts) > 1}
+    without = {group: each.ratio and each.ratio / race.ratio_of(race.best) for group, each in alone.items()}
     # The path is measured from SCIP's default settings on: what matters least is left when the budget is spent.
     race.follow(None)
-    before, steps = 1.0, list[Step]()
-    order = sorted(parts, key=lambda group: -(alone.get(group) or 1.0))
+    order = sorted(parts, key=lambda group: -(without.get(group) or 1.0))
     path = [measured(order[:count], budget_s) for count in range(1, len(order))]
-    path.append((race.raced[0].ratio, won.failed or won.eliminated or ""))
-    for group, (ratio, note) in zip(order, path, strict=True):
-        facts = {"alone": alone.get(group), "factor": ratio and ratio / before, "ratio": ratio, "note": note}
-        steps.append(Step(group=group, settings=choices_text(parts[group]), **facts))
-        before = ratio or before
+    before, before_cut, steps = 1.0, False, list[Step]()
+    for group, each in zip(order, [*path, won], strict=True):
+        ratio = each.ratio
+        steps.append(
+            Step(
+                group=group,
+                settings=choices_text(parts[group]),
+                alone=without.get(group),
+                factor=ratio and ratio / before,
+                ratio=ratio,
+                note=each.note or _BOUNDS[each.cut, before_cut],
+            )
+        )
+        before, before_cut = (ratio, each.cut) if ratio else (before, before_cut)
     return Ablation(steps=tuple(steps), instances=len(race.places), cost=race.context.config.cost)
+
+
+_BOUNDS: Final = {
+    (False, False): "",
+    (True, False): "at least, as solves were cut short",
+    (False, True): "at most, as solves of the step before were cut short",
+    (True, True): "roughly, as solves were cut short",
+}
+"""What a factor is if solves of a step, and of that before it, were cut short."""
+
+
+@dataclass(frozen=True)
+class _Measured:
+    """What was measured, by its `number` among those raced; None if nothing was, and then the `note` has the reason."""
+
+    race: TrialRace
+    number: int | None
+    note: str
+
+    @property
+    def cut(self) -> bool:
+        """Whether solves were cut short."""
+        if self.number is None:
+            return False
+        costs = zip(self.race.raced[self.number].costs, self.race.costs, strict=True)
+        return any(cost is None and usual is not None for cost, usual in costs)
+
+    @property
+    def ratio(self) -> float | None:
+        """The ratio to SCIP's default settings, by the best objectives known by now; None if not measured."""
+        if self.number is None or self.note:
+            return None
+        raced = self.race.raced[self.number]
+        return raced.ratio if self.cut else self.race.ratio_of(raced.costs)

@@ -4,6 +4,7 @@ import math
 
 import pytest
 
+from bife_core.base.stats import geometric_mean
 from bife_core.measure.race import SETTINGS
 from bife_core.measure.trials import USUAL
 from bife_core.solver.methods.configuration import Configuration
@@ -80,9 +81,12 @@ def test_no_solve_goes_beyond_its_cap_and_what_does_says_so(monkeypatch, tmp_pat
     assert (first.alone, second.alone) == pytest.approx((SETTINGS.cap,) * 2), (
         "and no more, as far as was measured"
     )
-    assert (first.factor, second.factor) == pytest.approx((SETTINGS.cap, 0.2 / SETTINGS.cap))
-    assert (first.note, second.note) == ("at least, as solves were cut short", "")
-    assert "x3 at least, as solves were cut short;" in found.sentence
+    # On all instances, though the first is clear enough: all steps are measured on the same.
+    capped = geometric_mean([min(SETTINGS.cap, 1 + SETTINGS.beyond_s / (10.0 + k)) for k in range(USUAL)])
+    assert (first.factor, second.factor) == pytest.approx((capped, 0.2 / capped))
+    assert first.note == "at least, as solves were cut short"
+    assert second.note == "at most, as solves of the step before were cut short"
+    assert f"x{capped:.3g} at least, as solves were cut short;" in found.sentence
     assert [(step.factor, step.note) for step in rest] == [(pytest.approx(1.0), "")] * 2
 
 
@@ -105,6 +109,24 @@ def test_no_measurement_begins_beyond_the_budget(monkeypatch, tmp_path):
     last = calls[-1][0]
     assert math.fsum(cpu_s for given, *_, cpu_s in calls if given and given != last) < 60.0
     assert math.prod(step.factor or 1.0 for step in some.steps) == pytest.approx(some.steps[-1].ratio)
+
+
+def test_a_factor_is_of_the_same_instances_as_those_beside_it(monkeypatch, tmp_path):
+    """On the instance that is solved first a step is far worse than on all others."""
+
+    def outcome(method, place, _):
+        given = [
+            *(method.params if isinstance(method, Configuration) else ()),
+            *([] if method.by_scip else [BRANCHING]),
+        ]
+        factors = {"conflict/enable": 0.3 if place else 2.5, "lp/pricing": 0.8}
+        return (10.0 + place) * math.prod(factors.get(name, 0.9) for name in given)
+
+    invent(monkeypatch, outcome)
+    found = ablate(WINNER, CHOICES, INSTANCES, context(tmp_path, time_limit_s=100.0), 1e6)
+    factors = {step.group: step.factor for step in found.steps}
+    assert factors["conflict"] == pytest.approx(geometric_mean([2.5, *[0.3] * (USUAL - 1)]))
+    assert factors["LP"] == pytest.approx(0.8)
 
 
 def test_one_group_has_the_whole_ratio_and_needs_no_further_solve(monkeypatch, tmp_path):
