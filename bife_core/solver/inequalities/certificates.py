@@ -60,9 +60,10 @@ def certified(
         columns, some = stated[0][2], list(rows)
         sides = problem.lhs[some], problem.rhs[some]
         model, variables = new_model(problem, columns, problem.rows[some][:, columns], *sides, model=model)
-        model.setParams(
-            {"limits/totalnodes": nodes, "limits/gap": 0.0, "limits/absgap": 0.0, "timing/clocktype": 1}
-        )
+        # Presolving of rows with other variables can lose the optimum (`findings/scip-wrong-optimum-of-equations.sh`).
+        rounds = -1 if problem.binary[columns].all() else 0
+        limits = {"limits/totalnodes": nodes, "limits/gap": 0.0, "limits/absgap": 0.0, "timing/clocktype": 1}
+        model.setParams(limits | {"presolving/maxrounds": rounds})
         by_column = dict(zip(columns.tolist(), variables, strict=True))
         for place, inequality, _ in stated:
             if (rest_s := ends - time.thread_time()) <= 0.0:

@@ -73,6 +73,23 @@ def test_what_follows_from_the_rows_named_is_proven_and_nothing_else(problem, in
     assert outcome(problem, inequality) == word
 
 
+@pytest.mark.parametrize(("rhs", "word"), [(8.0, "false"), (15.6, "false"), (15.7, "proven")])
+def test_no_optimum_that_presolving_loses_proves_anything(rhs, word):
+    model = pyscipopt.Model()
+    b, c = model.addVar("b", "B"), model.addVar("c", ub=10)
+    x, y, z = (
+        model.addVar(name, "I", low, high)
+        for name, low, high in (("x", -20, 20), ("y", -20, 10), ("z", 0, 10))
+    )
+    model.addCons(5 * x - 2 * y + 3 * c == -95)
+    model.addCons(5 * b - 2 * y + 2 * z == 3)
+    model.addCons(-3 * x + 5 * y + 2 * c <= 86)
+    model.addCons(7.68 * b + 2.8 * x + c <= -42)
+    places = {variable.name: place for place, variable in enumerate(model.getVars())}
+    claim = stated([places[name] for name in "xyc"], [1, 8, 1], rhs, 0, 1, 2, 3)
+    assert outcome(problem_of(model, 0, 60.0), claim) == word
+
+
 @pytest.mark.parametrize("scale", [1e-9, 1e-6, 1.0, 1e6, 1e12])
 def test_the_scale_of_an_inequality_changes_nothing(problem, scale):
     assert outcome(problem, stated([0], [scale], 0.5 * scale)) == "false"
