@@ -117,6 +117,19 @@ def test_an_integer_variable_that_is_none_is_named(written):
     assert cautions([wrong])[0].endswith(sentence)
 
 
+@pytest.mark.parametrize(("value", "violation"), [(0.5 - 1e-6, None), (0.4, "c by 0.1"), (0.5, None)])
+def test_a_row_with_fractions_counts_if_it_is_missed_by_far(value, violation):
+    model = pyscipopt.Model()
+    model.hideOutput()
+    x, z = model.addVar("x", "B", obj=1.0), model.addVar("z", ub=3.0, obj=1.0)
+    model.addCons(x + z >= 1.5, name="c")
+    model.optimize()
+    solution = model.createOrigSol()
+    model.setSolVal(solution, x, 1.0)
+    model.setSolVal(solution, z, value)
+    assert violation_of(model, solution) == violation
+
+
 def test_rows_that_lack_priced_columns_are_left_out():
     model, pricer = pyscipopt.Model(), Columns()
     model.hideOutput()
