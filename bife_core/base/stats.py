@@ -23,12 +23,14 @@ _BELIEF: Final = (1.6, 1.12)
 """Sums of gains and of squared gains that bets begin with, as if some instances had been seen."""
 _SPREAD_WEIGHT: Final = 2  # ratios that an expected spread counts as
 _RESAMPLES: Final = 9999
+_FEW: Final = 6  # ratios, as many as a signed-rank test needs to be significant
+_LARGEST_LOG: Final = 700.0
 _SAME: Final = 1e-12
 
 
 @dataclass(frozen=True, slots=True)
 class RatioInterval:
-    """The geometric mean of ratios with its bootstrap interval, whose ends are None where the data give none."""
+    """The geometric mean of ratios with its interval, whose ends are None where the data give none."""
 
     ratio: float
     low: float | None
@@ -61,7 +63,10 @@ def _logs(values: ArrayLike) -> NDArray[np.float64]:
 
 
 def ratio_interval(log_ratios: ArrayLike, confidence: float = CONFIDENCE) -> RatioInterval:
-    """Return the geometric mean of ratios, from their logs, with a paired bootstrap interval (BCa, else percentile)."""
+    """Return the geometric mean of ratios, from their logs, with a paired bootstrap interval (BCa, else percentile).
+
+    Of fewer than six ratios it is Student's t interval: resamples of so few hardly scatter.
+    """
     logs = np.asarray(log_ratios, dtype=np.float64)
     mean = float(np.exp(logs.mean()))
     if logs.size == 1:
@@ -70,6 +75,12 @@ def ratio_interval(log_ratios: ArrayLike, confidence: float = CONFIDENCE) -> Rat
     if np.ptp(logs) < _SAME:
         note = "the ratio is the same on every instance, so the interval is a point"
         return RatioInterval(mean, mean, mean, note)
+    if logs.size < _FEW:
+        half = t_factor(logs.size - 1, confidence) * float(logs.std(ddof=1)) / math.sqrt(logs.size)
+        low, high = np.exp(
+            np.clip([logs.mean() - half, logs.mean() + half], -_LARGEST_LOG, _LARGEST_LOG)
+        ).tolist()
+        return RatioInterval(mean, low, high)
     for method in ("BCa", "percentile"):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", scipy.stats.DegenerateDataWarning)

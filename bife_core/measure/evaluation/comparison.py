@@ -385,7 +385,10 @@ def statement(comparison: Comparison) -> str:
             f"{charged} took {change} ({evidence})."
         )
     undecided = f"no difference between {method} and {baseline} is significant"
-    return f"{where} {undecided}: {method} took {change} ({evidence})."
+    low, high = comparison.ci_low, comparison.ci_high
+    by_interval = low is not None and high is not None and not low <= 1.0 <= high
+    why = ", since interval and test must agree" if by_interval else ""
+    return f"{where} {undecided}{why}: {method} took {change} ({evidence})."
 
 
 def headline(comparison: Comparison) -> str:

@@ -253,7 +253,7 @@ def next_step(summary: EvaluationSummary, places: Mapping[str, str]) -> str:
         return f"Use {what}: {places[method.identity]}. {statement(best)}"
     if judged.further and judged.likely and judged.ratio <= WORTHWHILE and not judged.obstacle:
         return (
-            f"Search longer: {judged.likely} more {judged.unit}s would show it at the measured ratio, "
-            f"{judged.ratio:.3f}; {judged.further} are the fewest."
+            f"Add instances: {judged.likely} more held-out {judged.unit}s would show it at the measured ratio, "
+            f"{judged.ratio:.3f}, and {judged.further} at least; about half of a folder is held out."
         )
     return "Stop: nothing to gain here."

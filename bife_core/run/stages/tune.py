@@ -174,11 +174,14 @@ def _validated(
 
     lead = runtime.conductor.step("validate", "compare with SCIP default settings", work).lead
     sentence = f"On instances that chose nothing it takes {change_text(lead)} ({evidence_text(lead)})"
-    chance = tuning.by_chance and (lead.ci_high is None or lead.ci_high >= 1.0)
-    if lead.incomparable or (lead.ratio < 1.0 and not chance):
+    saves, shown = (
+        bool(lead.incomparable) or lead.ratio < 1.0,
+        lead.ci_high is not None and lead.ci_high < 1.0,
+    )
+    if saves and (not tuning.by_chance or (shown and not lead.incomparable)):
         return tuning, f"{sentence}."
     usual_settings = tuning.model_copy(update={"configuration": Configuration()})
-    why = "which may be chance as on those that chose it, so" if lead.ratio < 1.0 else "so"
+    why = "which may be chance as on those that chose it, so" if saves else "so"
     return usual_settings, f"{sentence}, {why} SCIP default settings stay."
 
 

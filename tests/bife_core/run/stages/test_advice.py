@@ -57,7 +57,8 @@ def test_the_best_that_is_significantly_better_is_to_be_used(lead):
 
 def test_more_instances_are_asked_for_where_they_would_show_it():
     assert next_step(ended(NEARLY, **{"tuned SCIP": EVEN}), FILES) == (
-        "Search longer: 31 more instances would show it at the measured ratio, 0.920; 7 are the fewest."
+        "Add instances: 31 more held-out instances would show it at the measured ratio, 0.920, and 7 at least; "
+        "about half of a folder is held out."
     )
 
 

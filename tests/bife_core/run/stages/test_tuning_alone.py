@@ -66,13 +66,27 @@ def test_where_nothing_is_saved_on_other_instances_scip_default_settings_stay(tu
 
 
 @pytest.mark.parametrize(
-    ("cost", "high", "kept"), [(95.0, 1.2, False), (95.0, 0.99, True), (20.0, 1.2, True)]
+    ("cost", "high", "short", "kept"),
+    [
+        (95.0, 1.2, 0, False),
+        (95.0, 0.99, 0, True),
+        (20.0, 1.2, 0, True),
+        (95.0, 0.99, 6, False),
+        (20.0, 1.2, 6, True),
+    ],
 )
 def test_what_may_be_chance_both_on_the_instances_that_chose_it_and_on_others_is_not_kept(
-    cost, high, kept, tuned, runtime, monkeypatch
+    cost, high, short, kept, tuned, runtime, monkeypatch
 ):
     tuned(LEAN, cost=cost)
-    names = {"setting": "these", "method": "found", "baseline": RPB, "instances": 6, "groups": 6}
+    names = {
+        "setting": "these",
+        "method": "found",
+        "baseline": RPB,
+        "instances": 6,
+        "groups": 6,
+        "short": short,
+    }
     lead = Comparison(ratio=0.9, ci_low=0.7, ci_high=high, **names)
     monkeypatch.setattr(stage, "evaluate", lambda *_, **__: SimpleNamespace(lead=lead))
     result = stage.tune(with_overrides(preset("smoke"), SETTINGS), runtime, 10.0)
