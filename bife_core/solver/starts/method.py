@@ -175,10 +175,11 @@ def _entered(
     variables, n, objectives = model.getVars(), len(problem.names), list[float]()
     proposed = [proposed] if isinstance(proposed, np.ndarray) and proposed.ndim == 1 else proposed[:MOST]
     candidates = [np.asarray(each, dtype=np.float64) for each in proposed]
-    for values in candidates:
+    for values in candidates:  # before SCIP gets any
         if values.shape != (n,) or (np.abs(values) >= 1e20).any() or np.isnan(values).all():
             what = f"one of the shape {values.shape}" if values.shape != (n,) else "infinite values or none"
             raise SolverError(f"a start has {n} finite values, of which some may be NaN; it had {what}")
+    for values in candidates:
         rounded = np.round(values)
         values = np.where(problem.integer & (np.abs(values - rounded) <= 1e-5), rounded, values)
         unfit = (values < problem.lower - 1e-6) | (values > problem.upper + 1e-6)

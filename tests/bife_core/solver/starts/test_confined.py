@@ -107,6 +107,15 @@ MISUSE = {
     "megabyte of error": ("raise ValueError('x' * 1_000_000)", "it failed: ValueError: xxx"),
     "gigabytes": ("return [0.0] * 500_000_000", "it failed: MemoryError"),
     "many": ("return [problem.objective * 0] * 10_000", "SCIP got 0 starts; 5 were infeasible."),
+    "number": (
+        "return 3.0",
+        "it failed: it returned a float, no array, dictionary or list of these.",
+    ),
+    "generator": ("return (0.0 for _ in range(9))", "it returned a generator, no array, dictionary or list"),
+    "good and wrong": (
+        "return [problem.solve_restricted(problem.lower + float('nan'), 9), [1.0]]",
+        "one of the shape (1,).",
+    ),
     "text": ("return 'a solution'", NO_NUMBER),
     "exit": ("import os; os._exit(3)", "it failed: The worker process ended with exit code 3 during"),
     "crash": ("import ctypes; ctypes.string_at(0)", "The worker process was killed by SIGSEGV during"),
