@@ -84,8 +84,8 @@ def _instances(name: str) -> dict[str, Any]:
     if name in FAMILIES:
         return {"instances.benchmark": name}
     if not can_be_path(name) or not Path(name).is_dir():
-        families = ", ".join(FAMILIES)
-        raise ConfigError(f"instances: {name} is no folder, and no family; families are {families}.")
+        families, where = ", ".join(FAMILIES), "" if name.startswith("/") else f" in {Path.cwd()}"
+        raise ConfigError(f"instances: {name} is no folder{where}, and no family; families are {families}.")
     return {"instances.benchmark": "folder", "instances.folder": name}
 
 

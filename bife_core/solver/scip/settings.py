@@ -144,7 +144,8 @@ class SolverConfig(Value):
         ignored = self.params.keys() - of_settings(self.params).keys()
         names = ", ".join(sorted(name for name in ignored if not name.startswith("display/")))
         replaced = f" Each solve had its own {names}, whatever the settings say." if names else ""
-        return f"Solves ran under {self.known_as}{about.get(self.label, listed)}.{replaced}{until}"
+        under = f"{self.known_as}{about.get(self.label, listed)}"
+        return f"But for what a method sets, solves ran under {under}.{replaced}{until}"
 
     @property
     def _listed(self) -> str:

@@ -9,9 +9,9 @@ from tests.support.programs import FOREIGN, sentence
     ("arguments", "text"),
     [
         (("--instances", "EMPTY"), "holds no instance"),
-        (("--instances", "no-such-folder"), "no-such-folder is no folder, and no family"),
+        (("--instances", "no-such-folder"), "no-such-folder is no folder in "),
         (("--instances", FOREIGN / "lseu.mps"), "lseu.mps is no folder, and no family"),
-        (("--instances", "knapsack"), "knapsack is no folder, and no family; families are set_covering,"),
+        (("--instances", "knapsack"), ", and no family; families are set_covering,"),
         (("--size", "huge"), "has no size 'huge'"),
         (("--generator", "openai"), "The model API is not configured"),
         (("--generator", "replay"), "replay_from"),

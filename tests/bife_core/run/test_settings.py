@@ -75,7 +75,7 @@ def test_instances_are_a_family_or_a_folder(tmp_path, monkeypatch):
         ),
         (
             {"instances": "set_coverin"},
-            f"instances: set_coverin is no folder, and no family; families are {FAMILY}.",
+            f"instances: set_coverin is no folder in {Path.cwd()}, and no family; families are {FAMILY}.",
         ),
         ({"advanced": 3}, "'advanced' holds settings by name; found int."),
         ({"preset": "large"}, "There is no preset 'large'; choose one of smoke, quick, paper."),

@@ -34,7 +34,8 @@ def test_a_file_counts_by_what_it_changes(set_file):
     limits, seed = {"limits/gap": 0.01, "limits/time": 7.0}, {"randomization/randomseedshift": 5}
     assert solver.params == {**limits, "heuristics/rens/freq": -1, **seed}
     assert solver.sentence == (
-        "Solves ran under the settings of ours.set: heuristics/rens/freq = -1, limits/gap = 0.01. "
+        "But for what a method sets, solves ran under the settings of ours.set: heuristics/rens/freq = -1, "
+        "limits/gap = 0.01. "
         "Each solve had its own limits/time, randomization/randomseedshift, whatever the settings say."
     )
     set_file.unlink()
@@ -63,7 +64,7 @@ def test_a_time_limit_holds_where_a_file_stops_the_clocks(tmp_path):
 def test_a_gap_that_is_enough_is_named_and_wins_over_a_files(set_file):
     solver = SolverConfig(gap=0.005)
     until = "to a gap of 0.5 %. A solve costs what it took until then."
-    assert solver.sentence == f"Solves ran under SCIP default settings {until}"
+    assert solver.sentence == f"But for what a method sets, solves ran under SCIP default settings {until}"
     assert (SolverConfig().goal, solver.goal) == ("a proof", "a gap of 0.5 %")
     assert parameters(SolveSettings(solver=solver))["limits/gap"] == 0.005
     files = SolverConfig.model_validate(set_file).model_copy(update={"gap": 0.005})
@@ -90,7 +91,10 @@ def test_scips_defaults_are_the_default_everywhere():
     assert [preset(name).solver for name in ("smoke", "quick", "paper")] == [default, default, paper]
     assert not parameters(SolveSettings()).keys() & PAPER.keys()
     assert PAPER.items() <= parameters(SolveSettings(solver=paper)).items()
-    assert paper.sentence == "Solves ran under paper settings, cuts at the root only and no restarts."
+    assert (
+        paper.sentence
+        == "But for what a method sets, solves ran under paper settings, cuts at the root only and no restarts."
+    )
 
 
 def test_settings_are_told_apart_by_what_they_set_and_not_by_their_name(set_file, tmp_path):
