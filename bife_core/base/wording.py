@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 from bife_core.base.errors import BifeError
 
@@ -75,3 +76,11 @@ def fenced(source: str, language: str) -> str:
     """Return a source as a fenced block of code in Markdown."""
     fence = "`" * max([3, *(len(run) + 1 for run in re.findall("`+", source))])
     return f"{fence}{language}\n{source.rstrip()}\n{fence}"
+
+
+def span_text(values: Iterable[float]) -> str:
+    """Return the least and the greatest number, or the one that all are."""
+    ordered = sorted(values)
+    ends = (ordered[0], ordered[-1])
+    low, high = (f"{x:.0f}" if x == round(x) and abs(x) < 1e15 else f"{x:.3g}" for x in ends)
+    return low if low == high else f"{low} to {high}"

@@ -1,17 +1,18 @@
-"""The shape of instances in words, and whether an instance is like others."""
+"""The shape of instances, in words and in numbers."""
 
 from __future__ import annotations
 
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 from pyscipopt import Model, Variable
 
-from bife_core.base.values import Value
+from bife_core.base.likeness import Likeness
+from bife_core.base.wording import span_text
 from bife_core.solver.scip.reader import read_model
 
 _ROWS: Final = 20_000  # most rows of an instance that are read, evenly spread
@@ -35,13 +36,15 @@ def formulation(instances: Sequence[Path]) -> tuple[str, ...]:
     prices = [[v.getObj() for v in model.getVars() if v.getObj() != 0.0] for model in read]
     objective = "There is no objective: any feasible solution is optimal."
     if any(prices):
-        shares = _span(100 * len(costs) / model.getNVars() for costs, model in zip(prices, read, strict=True))
-        ends = _span(cost for costs in prices for cost in costs)
+        shares = span_text(
+            100 * len(costs) / model.getNVars() for costs, model in zip(prices, read, strict=True)
+        )
+        ends = span_text(cost for costs in prices for cost in costs)
         objective = f"The objective is {sense}; {shares} % of the variables have a coefficient in it: {ends}."
     return (
         f"Variables: {_described(shapes, 'variables', _OF_VARIABLES)}.",
         f"Constraints: {_described(shapes, 'constraints', _OF_ROWS)}, "
-        f"each on {_span(numbers['variables of a constraint'] for numbers in shapes)} variables on average.",
+        f"each on {span_text(numbers['variables of a constraint'] for numbers in shapes)} variables on average.",
         objective,
     )
 
@@ -65,8 +68,8 @@ def written_out(instance: Path) -> tuple[str, ...]:
     for called, members in sorted(of_variables.items(), key=lambda item: -len(item[1]))[:_CLASSES]:
         few = ", ".join(dict.fromkeys(variable.name for variable in (*members[:2], members[-1])))
         limits = ((v.getLbOriginal(), v.getUbOriginal()) for v in members)
-        low, high = map(_span, zip(*limits, strict=True))
-        bounds, costs = f"from {low} to {high}", _span(variable.getObj() for variable in members)
+        low, high = map(span_text, zip(*limits, strict=True))
+        bounds, costs = f"from {low} to {high}", span_text(variable.getObj() for variable in members)
         sentences.append(
             f"{len(members)} variables ({called}), such as {few}: {bounds}, objective coefficients {costs}."
         )
@@ -129,24 +132,16 @@ def _described(shapes: Sequence[dict[str, float]], what: str, prefix: str) -> st
     """Return a count and the shares of its kinds, the most frequent first."""
     shares = {name: of for name, of in sorted(_by_name(shapes).items()) if name.startswith(prefix)}
     listed = ", ".join(
-        f"{_span(of)} % {name.removeprefix(prefix)}"
+        f"{span_text(of)} % {name.removeprefix(prefix)}"
         for name, of in sorted(shares.items(), key=lambda item: -sum(item[1]))
     )
-    return f"{_span(numbers[what] for numbers in shapes)} ({listed})"
+    return f"{span_text(numbers[what] for numbers in shapes)} ({listed})"
 
 
 def _by_name(shapes: Sequence[dict[str, float]]) -> dict[str, list[float]]:
     """Return the numbers of several shapes by name; one that a shape lacks is 0."""
     names = dict.fromkeys(name for numbers in shapes for name in numbers)
     return {name: [numbers.get(name, 0.0) for numbers in shapes] for name in names}
-
-
-def _span(values: Iterable[float]) -> str:
-    """Return the least and the greatest number, or the one that all are."""
-    ordered = sorted(values)
-    ends = (ordered[0], ordered[-1])
-    low, high = (f"{x:.0f}" if x == round(x) and abs(x) < 1e15 else f"{x:.3g}" for x in ends)
-    return low if low == high else f"{low} to {high}"
 
 
 def shape(model: Model) -> dict[str, float]:
@@ -197,26 +192,7 @@ def row_type(kinds: Sequence[str], values: Sequence[float], low: float | None, h
     return "precedence of two binaries" if len(values) == 2 else "on binaries, with both signs"
 
 
-_FACTOR: Final = 1.5  # how far beyond the range of known instances a count may lie
-_POINTS: Final = 10.0  # how far beyond it a share may lie, in percent points
 _READ: Final = 8  # most instances whose range is taken
-
-
-class Likeness(Value):
-    """The range of each number in the `shape` of some instances."""
-
-    ranges: dict[str, tuple[float, float]]
-
-    def difference(self, numbers: dict[str, float]) -> str | None:
-        """Return in what an instance of that `shape` differs, or None if it is like the others."""
-        for name in dict.fromkeys((*self.ranges, *numbers)):
-            low, high = self.ranges.get(name, (0.0, 0.0))
-            value = numbers.get(name, 0.0)
-            share = name.startswith("%")
-            below, above = (low - _POINTS, high + _POINTS) if share else (low / _FACTOR, high * _FACTOR)
-            if not below <= value <= above:
-                return f"{name}: {value:.4g} here, {_span((low, high))} there"
-        return None
 
 
 def likeness_of(instances: Sequence[Path]) -> Likeness:

@@ -8,9 +8,10 @@ from typing import Final
 
 from pyscipopt import Model
 
+from bife_core.base.likeness import Likeness
 from bife_core.base.values import digest_of
 from bife_core.instances.config import InstancesConfig
-from bife_core.instances.formulation import Likeness, shape
+from bife_core.instances.formulation import shape
 from bife_core.measure.evaluation.comparison import known_as
 from bife_core.measure.evaluation.metrics import METRICS
 from bife_core.registry.evidence import CHALLENGER, CHAMPION, UNGATED, RegisteredRule

@@ -50,7 +50,7 @@ class Evidence(Origin, Ratio):
     `p_value` is that of the exact test, adjusted, and `time_ratio` the ratio of CPU times. `unfinished` solves ended at
     a limit, and `brought` has the factors of an ablation on design instances. `use` is which use of the test instances
     this was, 0 for one that counts for no champion. `likeness` is JSON of their
-    `bife_core.instances.formulation.Likeness`. `solver` names the settings of SCIP, and `solver_params` is JSON of
+    `bife_core.base.likeness.Likeness`. `solver` names the settings of SCIP, and `solver_params` is JSON of
     those that differ from SCIP's defaults. ``champion...`` compares with the champion beside it.
     """
 

@@ -19,7 +19,7 @@ from bife_core.measure.config import EvaluationConfig
 from bife_core.measure.evaluation.protocol import enter_comparisons
 from bife_core.measure.evaluation.summary import EvaluationSummary, evaluate
 from bife_core.solver.methods.base import Method
-from bife_core.solver.methods.references import AnyReference, load_method, warn_of_other_settings
+from bife_core.solver.methods.references import AnyReference, load_method, warn_of_others
 from bife_core.solver.scip.cost import Cost
 from bife_core.solver.scip.reader import model_format, no_instance
 from bife_core.solver.scip.settings import SolverConfig
@@ -89,7 +89,7 @@ def compare(
         raise ConfigError("At least one method was expected, and none was given.")
     chosen, against = [load_method(method) for method in methods], load_method(baseline)
     for reference in (*methods, baseline):
-        warn_of_other_settings(reference, lambda: solver.effective)
+        warn_of_others(reference, lambda: solver.effective)
     protocol = {"seeds": tuple(seeds), "metric": metric, "time_limit_s": time_limit_s}
     config = EvaluationConfig.checked({**protocol, "baseline": against.name})
     solved = given_instances(instances)

@@ -17,7 +17,7 @@ from bife_core.base.errors import ConfigError, SolverError
 from bife_core.base.files import check_outputs
 from bife_core.solver.methods.base import Method
 from bife_core.solver.methods.configuration import Configuration
-from bife_core.solver.methods.references import AnyReference, load_method, warn_of_other_settings, with_budget
+from bife_core.solver.methods.references import AnyReference, load_method, warn_of_others, with_budget
 from bife_core.solver.scip.branching import PLUGIN_NAME, BranchingStats, Budget, Guard, check_free
 from bife_core.solver.scip.cost import relative_gap
 from bife_core.solver.scip.exactness import violation_of
@@ -55,7 +55,8 @@ def attach(
     model : pyscipopt.Model
         A model before `optimize`. It takes one rule; of SCIP's own rules the last one branches.
     rule : str, Path, CompiledRule, Method or function
-        What `load_method` takes. A warning says if ``models:/...`` was measured under other settings of SCIP.
+        What `load_method` takes. A warning says if ``models:/...`` was measured under other settings, or on models of
+        other sizes.
     guard : bool or Guard
         Whether RPB takes over where no score is finite or the rule takes more than a share of the solving time.
     budget : Budget or float, optional
@@ -81,7 +82,7 @@ def attach(
         )
     if budget is not None:
         method = with_budget(method, budget)
-    warn_of_other_settings(rule, model.getParams)
+    warn_of_others(rule, model.getParams, model)
     if (replaced := own_rule(model)) is not None:
         warnings.warn(
             f"{method.name} branches in place of the model's own rule {replaced}; if a pricer relies on that, it is "
@@ -150,7 +151,7 @@ def solve(
         check_names(variable.name for variable in model.getVars())
     model.setParams({"timing/statistictiming": timed} | ({"timing/clocktype": 1} if timed else {}))
     apply(settings, model)
-    warn_of_other_settings(method, model.getParams)
+    warn_of_others(method, model.getParams, model)
     model.hideOutput(not show_log)
     limited = settings.time_limit_s is not None
     with (RootClock if timed else TreeClocks).over(model) if timed or limited else nullcontext() as clock:

@@ -20,6 +20,7 @@ from pydantic import ValidationError
 
 from bife_core.base.errors import RuleError
 from bife_core.base.files import can_be_path
+from bife_core.base.likeness import Likeness
 from bife_core.base.plugins import Plugins
 from bife_core.base.values import describe
 from bife_core.language.components import BRANCHING, COMPONENTS, Component, component_of
@@ -29,6 +30,7 @@ from bife_core.solver.methods.base import BUILTIN_METHODS, METHODS, RPB, Method,
 from bife_core.solver.methods.configuration import FILE_NAME, Configuration
 from bife_core.solver.methods.scorer import BaseScorer, ComponentRule, RuleMethod, Scorer, Written
 from bife_core.solver.scip.branching import Budget
+from bife_core.solver.scip.libscip import Model
 from bife_core.solver.scip.settings import Parameter, of_settings, usual_parameters
 from bife_core.solver.starts.method import STARTS
 
@@ -360,11 +362,22 @@ def unaltered(text: str, tags: Mapping[str, str], reference: str) -> str:
     return text
 
 
-def warn_of_other_settings(reference: object, settings: Callable[[], Mapping[str, Parameter]]) -> None:
-    """Warn the caller's caller if a registered rule was measured under other settings; only then are they read."""
+def warn_of_others(
+    reference: object, settings: Callable[[], Mapping[str, Parameter]], model: Model | None = None
+) -> None:
+    """Warn the caller's caller if a registered method was measured under other settings; only then are they read.
+
+    Or on models of other sizes than a `model` that is not empty: counts alone are compared, which takes no time
+    (`Registry.rule_for` compares forms too).
+    """
     tags = registered_tags(reference)
     if not tags:
         return
+    if model is not None and model.getNVars() and (likeness := tags.get("likeness")):
+        counts = {"variables": float(model.getNVars()), "constraints": float(model.getNConss())}
+        if difference := Likeness.model_validate_json(likeness).difference(counts, counts):
+            other = f"{reference} was measured on other instances ({difference}); it may be slow here."
+            warnings.warn(other, stacklevel=4)
     if not tags.get("solver_params"):
         warnings.warn(f"{reference}: the settings it was measured under were not recorded.", stacklevel=4)
         return

@@ -17,7 +17,7 @@ from bife_core.base.arguments import checked
 from bife_core.base.errors import SolverError
 from bife_core.solver.methods.attach import attach
 from bife_core.solver.methods.base import Method
-from bife_core.solver.methods.references import AnyReference, load_method, warn_of_other_settings, with_budget
+from bife_core.solver.methods.references import AnyReference, load_method, warn_of_others, with_budget
 from bife_core.solver.scip.branching import BranchingStats, Budget, Guard
 from bife_core.solver.scip.libscip import Model
 from bife_core.solver.scip.solve import ATTACHING
@@ -75,7 +75,7 @@ class Uses:
         if (use := self._by_model.get(model)) is None:
             use = Use(model.getProbName())
             if not self.models:
-                warn_of_other_settings(self._rule, model.getParams)
+                warn_of_others(self._rule, model.getParams, model)
             before = _attached.get(model)  # in an earlier context
             try:
                 if before is None or before[0] != self._method.identity:

@@ -1,7 +1,8 @@
 import pytest
 
+from bife_core.base.likeness import Likeness
 from bife_core.instances.config import FAMILIES
-from bife_core.instances.formulation import Likeness, formulation, likeness_of, row_type, shape
+from bife_core.instances.formulation import formulation, likeness_of, row_type, shape
 from bife_core.instances.generated import GeneratedBenchmark
 from bife_core.solver.scip.reader import read_model
 

@@ -1,10 +1,12 @@
-"""Users of a registered rule are warned of settings of SCIP that it was not measured under."""
+"""Users of a registered rule are warned of settings of SCIP, and sizes of models, that it was not measured under."""
 
 import warnings
 
+import pyscipopt
 import pytest
 
 import bife_core
+from bife_core.base.likeness import Likeness
 from bife_core.solver.export import export_c
 from bife_core.solver.scip.reader import read_model
 from bife_core.solver.scip.settings import SolverConfig
@@ -63,3 +65,25 @@ def test_a_comparison_under_other_settings_is_told(made_champion, name, model, t
     reference = made_champion(name).reference
     with pytest.warns(UserWarning, match="here presolving/maxrestarts is 0 and was -1, sep"):
         bife_core.compare(reference, model, settings="paper", store=tmp_path, metric="nodes")
+
+
+def test_a_method_made_for_models_of_other_sizes_is_used_with_a_warning(made_champion, name, model):
+    counts = {
+        "variables": (400.0, 500.0),
+        "constraints": (3.0, 3.0),
+        "% of constraints: knapsack": (100.0, 100.0),
+    }
+    other = made_champion(name, likeness=Likeness(ranges=counts).model_dump_json()).reference
+    with pytest.warns(
+        UserWarning, match=r"measured on other instances \(variables: \d+ here, 400 to 500 there\)"
+    ):
+        bife_core.attach(read_model(model), other)
+    scip = read_model(model)
+    with pytest.warns(UserWarning, match="it may be slow here"), bife_core.used(other):
+        scip.optimize()
+    size = {"variables": (1.0, 500.0), "constraints": (1.0, 500.0)}
+    like = made_champion(f"{name}-like", likeness=Likeness(ranges=size).model_dump_json()).reference
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)
+        bife_core.attach(read_model(model), like)
+        bife_core.attach(pyscipopt.Model(), other)  # its problem comes later
