@@ -110,7 +110,7 @@ def tune(
     params = {name: value for name, value in config.solver.effective.items() if is_part(name)}
     advice = keep(best.model_copy(update={"params": params | best.params}), output)
     if best.identity == RPB:
-        longer = result.tuning.longer
+        longer = result.tuning.longer if result.tuning.best.choices else ""  # else said before
         advice = f"{output} has SCIP default settings: solve as before, or tune for longer.{longer}"
     say(advice)
     show_tracked(result.run)

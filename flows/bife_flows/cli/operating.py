@@ -113,9 +113,8 @@ def up(
                 shown["MLflow"] = f"{runs}   compare runs, samples and registered rules"
             else:
                 shown["tracker"] = f"{tracker().name}, whose pages `bife up` does not serve"
-            show_facts(
-                [*shown.items(), ("logs", str(home.root / "logs")), ("stop", "Ctrl-C, or `bife down`")]
-            )
+            stop = "`bife down`, or Ctrl-C where it runs"
+            show_facts([*shown.items(), ("logs", str(home.root / "logs")), ("stop", stop)])
             write(**{server.name: server.health for server in servers})
             while True:
                 full = _note_lack_of_room(home, full)
