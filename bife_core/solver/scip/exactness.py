@@ -18,6 +18,8 @@ _WHOLE: Final = 2.0**53  # below it, floating-point numbers multiply and add int
 
 NO_INTEGER: Final = "which is to be an integer"
 
+UNROUNDED: Final = "without any rounding"
+
 _FAR: Final = 100.0  # times SCIP's tolerance, from an integer
 
 _ROUNDED: Final = 1e-9  # relative error allowed in a row whose numbers are not all integers
@@ -28,9 +30,9 @@ def violation_of(model: pyscipopt.Model, solution: pyscipopt.scip.Solution) -> s
 
     An integer variable that is far from an integer comes first (`NO_INTEGER`). Linear rows whose variables are all
     integers or at integral values are to hold exactly. In others, whose variables could be adjusted, only what is far
-    beyond SCIP's tolerance counts: SCIP's presolving may return a solution that its own check refuses. If all variables
-    are integral, rows that are not linear are checked by SCIP itself (`NOT_LINEAR`). With pricers nothing is checked,
-    since rows lack the priced columns.
+    beyond SCIP's tolerance counts (`UNROUNDED`): presolving may give a solution that SCIP's own check refuses. If all
+    variables are integral, rows that are not linear are checked by SCIP itself (`NOT_LINEAR`). With pricers nothing is
+    checked, since rows lack the priced columns.
     """
     if has_pricers(model):
         return None
@@ -41,7 +43,7 @@ def violation_of(model: pyscipopt.Model, solution: pyscipopt.scip.Solution) -> s
             rounded[variable.ptr()] = nearest = float(round(value))
             if abs(value - nearest) > far:
                 return f"{variable.name} = {value:.6g}, {NO_INTEGER}"
-    missed, has_others = list[tuple[float, str]](), False
+    missed, has_others = list[tuple[float, str, str]](), False
 
     def value_of(variable: pyscipopt.scip.Variable) -> float | None:
         if (address := variable.ptr()) not in rounded:
@@ -70,10 +72,11 @@ def violation_of(model: pyscipopt.Model, solution: pyscipopt.scip.Solution) -> s
         if not integral:
             allowed = max(allowed, far * max(1.0, abs(activity)))
         if excess > allowed and row.isChecked():
-            missed.append((excess, row.name))
+            missed.append((excess, row.name, "" if integral else f" {UNROUNDED}"))
     if not missed:
         checkable = has_others and None not in map(value_of, model.getVars())
         wrong = checkable and not model.checkSol(solution, printreason=False, original=True)
         return NOT_LINEAR if wrong else None
-    excess, name = max(missed)
-    return f"{name} by {excess:.6g}" + (f" and {len(missed) - 1} more" if len(missed) > 1 else "")
+    excess, name, how = max(missed)
+    more = f" and {len(missed) - 1} more" if len(missed) > 1 else ""
+    return f"{name} by {excess:.6g}{more}{how}"

@@ -19,7 +19,7 @@ from bife_core.base.errors import SolverError
 from bife_core.base.values import Value
 from bife_core.solver.scip.branching import FALLBACKS, Guard, as_guard
 from bife_core.solver.scip.cost import LARGEST_OBJECTIVE, TICK_S, Cost, primal_gap, primal_integral
-from bife_core.solver.scip.exactness import NO_INTEGER, NOT_LINEAR
+from bife_core.solver.scip.exactness import NO_INTEGER, NOT_LINEAR, UNROUNDED
 from bife_core.solver.scip.libscip import scip_errors, scip_version, total
 from bife_core.solver.scip.settings import TRUTHS, Parameter, Seed, SolverConfig, as_given
 
@@ -35,8 +35,8 @@ _BETTER: Final = pyscipopt.SCIP_EVENTTYPE.BESTSOLFOUND
 _sigaction: Final = ctypes.CDLL(None).sigaction
 _SIGACTION_BYTES: Final = 256  # more than the size of a C `struct sigaction` on any platform
 
-RECORDED: Final = 5
-"""Version of `SolveResult`, raised when a field, or how seconds are measured, changes: then no stored solve is used."""
+RECORDED: Final = 6
+"""Version of `SolveResult`, raised when a field, or how it is measured, changes: then no stored solve is used."""
 
 INTERRUPTED: Final = frozenset({"userinterrupt", "terminate"})
 """Statuses of a solve that a signal ended, which says nothing about the method."""
@@ -183,6 +183,8 @@ class SolveResult(Value):
             why = f"SCIP's best solution has {self.violation}; solve with presolving/maxrestarts = 0"
             return f"{self.instance}: {why}."
         advice = "with its integers rounded. SCIP's tolerances allow it; solve with numerics/feastol = 1e-9"
+        if self.violation.endswith(UNROUNDED):
+            return f"{self.instance}: the best solution misses {self.violation}; solve with numerics/feastol = 1e-9."
         if self.violation == NOT_LINEAR:
             advice = "by SCIP's own check; solve with presolving/maxrounds = 0"
         return f"{self.instance}: the best solution misses {self.violation} {advice}."

@@ -117,8 +117,10 @@ def test_an_integer_variable_that_is_none_is_named(written):
     assert cautions([wrong])[0].endswith(sentence)
 
 
-@pytest.mark.parametrize(("value", "violation"), [(0.5 - 1e-6, None), (0.4, "c by 0.1"), (0.5, None)])
-def test_a_row_with_fractions_counts_if_it_is_missed_by_far(value, violation):
+@pytest.mark.parametrize(
+    ("value", "violation"), [(0.5 - 1e-6, None), (0.4, "c by 0.1 without any rounding"), (0.5, None)]
+)
+def test_a_row_with_fractions_counts_if_it_is_missed_by_far(value, violation, written):
     model = pyscipopt.Model()
     model.hideOutput()
     x, z = model.addVar("x", "B", obj=1.0), model.addVar("z", ub=3.0, obj=1.0)
@@ -128,6 +130,9 @@ def test_a_row_with_fractions_counts_if_it_is_missed_by_far(value, violation):
     model.setSolVal(solution, x, 1.0)
     model.setSolVal(solution, z, value)
     assert violation_of(model, solution) == violation
+    cautioned = cautions([solve(written(PARTS)).model_copy(update={"violation": violation})])
+    advice = "misses c by 0.1 without any rounding; solve with numerics/feastol = 1e-9."
+    assert [text.endswith(advice) for text in cautioned] == [True] * (violation is not None)
 
 
 def test_rows_that_lack_priced_columns_are_left_out():
