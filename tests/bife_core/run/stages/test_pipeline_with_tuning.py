@@ -27,7 +27,7 @@ def test_settings_without_parameters_are_rpb_and_the_report_says_so(runtime, tmp
     (none := tmp_path / "tuned_scip.set").write_text(Configuration().text)
     result = evaluate(SMOKE, runtime, "pscost", others=(str(none),))
     assert list(result.summary.methods) == ["pscost", "relpscost"]
-    said = "tuned SCIP has no row of its own: it is RPB"
+    said = "tuned_scip has no row of its own: it is RPB"
     assert any(said in note for note in result.notes)
     assert said in (result.directory / "report.html").read_text()
 
