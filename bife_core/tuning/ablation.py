@@ -19,6 +19,9 @@ from bife_core.solver.methods.configuration import Configuration
 from bife_core.solver.scip.cost import Cost
 from bife_core.tuning.space import BRANCHING, START, Choices, FamilyFacts, Space, choices_text, is_class
 
+_COSTS: Final = 1.5
+"""What all measurements of an instance cost at most, mostly, by the time that SCIP's default settings take on it."""
+
 
 class Step(Value):
     """What one group of settings brings, beside those of the steps before it.
@@ -67,12 +70,12 @@ def ablate(
     budget_s: float,
     fixed: Collection[str] = (),
 ) -> Ablation:
-    """Measure what each group of a configuration's settings brings on the first `USUAL` design instances.
+    """Measure what each group of a configuration's settings brings on the first design instances, `USUAL` at most.
 
     Each step is to be the change that matters most (Fawcett and Hoos, 2016): they are ordered by leaving out each group
     alone once. `choices` are the winner's in the table of settings, but for what branches and starts; those `fixed`
-    stay. No measurement begins once solves, but those of SCIP's default settings, took `budget_s` CPU seconds. Raises
-    as `tune`.
+    stay. There are as many instances as fit into `budget_s` CPU seconds, and no measurement begins once solves, but
+    those of SCIP's default settings, took these. Raises as `tune`.
     """
     branching, start = winner.branching if isinstance(winner, Configuration) else winner, start_of(winner)
     label = RPB if branching.identity == RPB else f"{branching.name} instead of RPB"
@@ -92,7 +95,7 @@ def ablate(
         if row.name in chosen:
             parts[row.group][row.name] = chosen[row.name]
     race = TrialRace(instances[:USUAL], context)
-    race.begin()
+    race.begin(budget_s / _COSTS)
     spent_s = 0.0
 
     def solve(method: Method) -> _Measured:

@@ -35,5 +35,5 @@ class TuneConfig(Value):
         "leaves it out.",
     )
     ablation: float = Field(
-        0.2, ge=0, allow_inf_nan=False, description="Share of `seconds` to measure what each group brought."
+        0.4, ge=0, allow_inf_nan=False, description="Share of `seconds` to measure what each group brought."
     )

@@ -109,6 +109,8 @@ def test_no_measurement_begins_beyond_the_budget(monkeypatch, tmp_path):
     last = calls[-1][0]
     assert math.fsum(cpu_s for given, *_, cpu_s in calls if given and given != last) < 60.0
     assert math.prod(step.factor or 1.0 for step in some.steps) == pytest.approx(some.steps[-1].ratio)
+    six, _ = ablated(monkeypatch, tmp_path, budget_s=200.0)
+    assert [each.instances for each in (none, some, six)] == [1, 4, USUAL]
 
 
 def test_a_factor_is_of_the_same_instances_as_those_beside_it(monkeypatch, tmp_path):
