@@ -174,11 +174,9 @@ def _validated(
 
     lead = runtime.conductor.step("validate", "compare with SCIP default settings", work).lead
     sentence = f"On instances that chose nothing it takes {change_text(lead)} ({evidence_text(lead)})"
-    saves, shown = (
-        bool(lead.incomparable) or lead.ratio < 1.0,
-        lead.ci_high is not None and lead.ci_high < 1.0,
-    )
-    if saves and (not tuning.by_chance or (shown and not lead.incomparable)):
+    saves = bool(lead.incomparable) or lead.ratio < 1.0
+    shown = not lead.incomparable and lead.ci_high is not None and lead.ci_high < 1.0
+    if saves and (shown or not tuning.by_chance):
         return tuning, f"{sentence}."
     usual_settings = tuning.model_copy(update={"configuration": Configuration()})
     why = "which may be chance as on those that chose it, so" if saves else "so"
