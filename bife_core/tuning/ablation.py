@@ -20,7 +20,7 @@ from bife_core.solver.scip.cost import Cost
 from bife_core.tuning.space import BRANCHING, START, Choices, FamilyFacts, Space, choices_text, is_class
 
 _COSTS: Final = 1.5
-"""What all measurements of an instance cost at most, mostly, by the time that SCIP's default settings take on it."""
+"""About how many times what SCIP's default settings take on an instance all measurements on it cost."""
 
 
 class Step(Value):

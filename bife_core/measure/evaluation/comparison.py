@@ -385,9 +385,8 @@ def statement(comparison: Comparison) -> str:
             f"{charged} took {change} ({evidence})."
         )
     undecided = f"no difference between {method} and {baseline} is significant"
-    low, high = comparison.ci_low, comparison.ci_high
-    by_interval = low is not None and high is not None and not low <= 1.0 <= high
-    why = ", since interval and test must agree" if by_interval else ""
+    by_interval = finding(comparison.ci_low, comparison.ci_high, 0.0, comparison.confidence)
+    why = ", since interval and test must agree" if by_interval != "undecided" else ""
     return f"{where} {undecided}{why}: {method} took {change} ({evidence})."
 
 

@@ -18,6 +18,7 @@ from bife_core.base.files import check_outputs
 from bife_core.solver.methods.base import Method
 from bife_core.solver.methods.configuration import Configuration
 from bife_core.solver.methods.references import AnyReference, load_method, warn_of_others, with_budget
+from bife_core.solver.scip.beforehand import Beforehand
 from bife_core.solver.scip.branching import PLUGIN_NAME, BranchingStats, Budget, Guard, check_free
 from bife_core.solver.scip.cost import relative_gap
 from bife_core.solver.scip.exactness import violation_of
@@ -247,12 +248,9 @@ def give(method: Method | None, model: pyscipopt.Model, report: Callable[[Starte
         if model.getNVars():
             give_start(model)
         else:
-            from bife_core.solver.scip.beforehand import Beforehand
-
             Beforehand.include(model, "start", "gives starts", give_start)
     if (kind := method.inequalities) is not None:
         from bife_core.solver.inequalities.giving import give_inequalities
-        from bife_core.solver.scip.beforehand import Beforehand
 
         does = "gives inequalities, each proven"
         Beforehand.include(model, "inequalities", does, lambda to: report(give_inequalities(to, kind)))

@@ -179,15 +179,16 @@ class SolveResult(Value):
         """A sentence on a best solution with a `violation`."""
         if self.violation is None:
             return None
+        missed, precisely = f"the best solution misses {self.violation}", "solve with numerics/feastol = 1e-9"
         if self.violation.endswith(NO_INTEGER):
             why = f"SCIP's best solution has {self.violation}; solve with presolving/maxrestarts = 0"
-            return f"{self.instance}: {why}."
-        advice = "with its integers rounded. SCIP's tolerances allow it; solve with numerics/feastol = 1e-9"
-        if self.violation.endswith(UNROUNDED):
-            return f"{self.instance}: the best solution misses {self.violation}; solve with numerics/feastol = 1e-9."
-        if self.violation == NOT_LINEAR:
-            advice = "by SCIP's own check; solve with presolving/maxrounds = 0"
-        return f"{self.instance}: the best solution misses {self.violation} {advice}."
+        elif self.violation.endswith(UNROUNDED):
+            why = f"{missed}; {precisely}"
+        elif self.violation == NOT_LINEAR:
+            why = f"{missed} by SCIP's own check; solve with presolving/maxrounds = 0"
+        else:
+            why = f"{missed} with its integers rounded. SCIP's tolerances allow it; {precisely}"
+        return f"{self.instance}: {why}."
 
     @property
     def finished(self) -> bool:

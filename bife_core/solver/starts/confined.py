@@ -58,9 +58,11 @@ def run(source: str, facts: dict[str, Any]) -> list[Any]:
     scope: dict[str, Any] = {"__name__": "start"}
     exec(compile(source, "<start>", "exec"), scope)
     proposed = scope["start"](problem)
-    if proposed is not None and not hasattr(proposed, "__len__"):
+    if proposed is None:
+        return []
+    if not hasattr(proposed, "__len__"):
         raise SolverError(f"it returned a {type(proposed).__name__}, no array, dictionary or list of these")
-    if proposed is None or len(proposed) == 0:
+    if len(proposed) == 0:
         return []
     if isinstance(proposed, Mapping):
         proposed = [proposed]

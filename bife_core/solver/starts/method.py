@@ -198,10 +198,9 @@ def _entered(
             model.addSol(solution)
     best = (min if model.getObjectiveSense() == "minimize" else max)(objectives, default=None)
     reached = "" if best is None else f", the best with an objective of {best:.10g}"
-    refused = (
-        f"; {len(candidates) - len(objectives)} were infeasible" if len(objectives) < len(candidates) else ""
-    )
-    return f"SCIP got {counted(len(objectives), 'start')}{reached}{refused}", len(objectives), best
+    entered, refused = len(objectives), len(candidates) - len(objectives)
+    left_out = f"; {refused} were infeasible" if refused else ""
+    return f"SCIP got {counted(entered, 'start')}{reached}{left_out}", entered, best
 
 
 def _completed(problem: Problem, values: Any, ends: float) -> Any:

@@ -1,5 +1,7 @@
 """What would stop a stage late is found before anything is spent."""
 
+from pathlib import Path
+
 import pytest
 
 from tests.support.programs import FOREIGN, sentence
@@ -9,9 +11,12 @@ from tests.support.programs import FOREIGN, sentence
     ("arguments", "text"),
     [
         (("--instances", "EMPTY"), "holds no instance"),
-        (("--instances", "no-such-folder"), "no-such-folder is no folder in "),
+        (("--instances", "no-such-folder"), f"no-such-folder is no folder in {Path.cwd()}, and no family"),
         (("--instances", FOREIGN / "lseu.mps"), "lseu.mps is no folder, and no family"),
-        (("--instances", "knapsack"), ", and no family; families are set_covering,"),
+        (
+            ("--instances", "knapsack"),
+            f"knapsack is no folder in {Path.cwd()}, and no family; families are set_covering,",
+        ),
         (("--size", "huge"), "has no size 'huge'"),
         (("--generator", "openai"), "The model API is not configured"),
         (("--generator", "replay"), "replay_from"),

@@ -215,6 +215,10 @@ def test_a_start_that_fails_costs_a_sentence(tiny, monkeypatch):
         warnings.simplefilter("error")
         attach(model := read_model(path), Configuration(start="local_search"))
     assert model.getNSols() == 1
+    monkeypatch.setitem(STARTS, "broken", lambda problem: [*local_search.start(problem), np.ones(3)])
+    with pytest.warns(UserWarning, match=r"it had one of the shape \(3,\)"):
+        attach(model := read_model(path), Configuration(start="broken"))
+    assert model.getNSols() == 0, "what is wrong is found before SCIP gets a good one"
 
 
 def test_an_infeasible_start_of_an_sos_leaves_the_others(monkeypatch, tmp_path):
